@@ -1,0 +1,3 @@
+//! octo: keeps concurrent sessions and their subagents from taking each other's work.
+
+pub mod policy;

@@ -1,0 +1,276 @@
+//! The vocabulary between reading and deciding: effects (what a call would do) and facts (what
+//! is true around it). Plain data; the edge fills it in, the judges read it.
+
+use super::lane::{AbsPath, Pid};
+use super::verdict::Holder;
+
+/// Session or subagent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A session's main thread.
+    Session,
+    /// A subagent inside a session.
+    Agent,
+}
+
+/// Who makes the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    /// `agent_id`, else `session_id`.
+    pub pid: Pid,
+    /// The session it belongs to.
+    pub session: Pid,
+    /// Which of the two it is.
+    pub kind: Kind,
+    /// The agent's type as the harness calls it.
+    pub agent_type: Option<String>,
+}
+
+/// What kind of directory a path's root is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RootKind {
+    /// The checkout that owns its git directory.
+    Main,
+    /// A linked worktree of `main`.
+    Linked {
+        /// The main checkout, or the common git directory where there is none.
+        main: AbsPath,
+    },
+    /// A `.git` that could not be read or does not add up: judged as a main checkout.
+    Unreadable,
+}
+
+/// A git work tree, found from git's own files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// The top of the work tree.
+    pub path: AbsPath,
+    /// Main checkout, linked worktree or unreadable.
+    pub kind: RootKind,
+    /// This tree's own git directory (index and HEAD live here).
+    pub git_dir: AbsPath,
+    /// The git directory shared by all trees of the repository (refs and objects).
+    pub common: AbsPath,
+}
+
+/// Which part of a root a verb takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// Everything in the root, untracked files included.
+    All,
+    /// Every tracked path (`-u`, `-a`).
+    Tracked,
+    /// The named paths and all below them, without the excluded ones.
+    Paths {
+        /// Taken.
+        take: Vec<AbsPath>,
+        /// Left out (`:!path`).
+        leave: Vec<AbsPath>,
+    },
+}
+
+/// What becomes of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommitScope {
+    /// Whatever the index holds.
+    Index,
+    /// All tracked paths (`-a`).
+    Tracked,
+    /// `commit -- PATHS`: only these.
+    Only(Scope),
+    /// `commit -i PATHS`: the index and these.
+    Include(Scope),
+}
+
+/// What a stash verb does to the stack that all worktrees of a repository share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StashUse {
+    /// Takes an entry off or throws it away; the entry as written (`stash@{1}`, a number, none).
+    Take(Option<String>),
+    /// Throws all away.
+    Clear,
+}
+
+/// Why a piece of a command could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// A quote, bracket or here-document never ends.
+    Unterminated,
+    /// bash would refuse the text, after running what stands before.
+    Syntax,
+    /// Nested deeper than is followed.
+    TooDeep,
+    /// Longer than is read.
+    TooLong,
+    /// The program's name is only known when it runs.
+    Program,
+    /// An operand is only known when it runs.
+    Operand,
+    /// Text that is run was produced at run time (`eval "$x"`, `curl … | sh`).
+    Generated,
+    /// The directory it runs in is only known when it runs.
+    Directory,
+    /// A verb whose reach depends on state that could not be read.
+    State,
+}
+
+/// What a hooked process may not do because it is the operator's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OperatorUse {
+    /// `octo … ` verbs reserved to a person; the words.
+    Verb(String),
+    /// A payload fed by hand into one of our hooks.
+    HookByHand,
+}
+
+/// One thing a call would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Creates, replaces or appends to the content of a file.
+    Write {
+        /// The file.
+        path: AbsPath,
+    },
+    /// Removes, moves away or empties a path with all below it.
+    Remove {
+        /// File or directory.
+        path: AbsPath,
+    },
+    /// Changes mode, owner or times only.
+    Meta {
+        /// File or directory.
+        path: AbsPath,
+        /// With all below it.
+        deep: bool,
+    },
+    /// Takes working-tree content into the index.
+    Stage {
+        /// The work tree.
+        root: AbsPath,
+        /// What is taken.
+        scope: Scope,
+        /// The words as written, for the denial.
+        words: String,
+    },
+    /// Sets index entries back or drops them without touching files.
+    Unstage {
+        /// The work tree.
+        root: AbsPath,
+        /// What is dropped.
+        scope: Scope,
+        /// The words as written.
+        words: String,
+    },
+    /// Makes a commit.
+    Commit {
+        /// The work tree.
+        root: AbsPath,
+        /// What goes in.
+        scope: CommitScope,
+        /// Replaces the commit at HEAD.
+        amend: bool,
+        /// The words as written.
+        words: String,
+    },
+    /// May change any file of the work tree, or moves it to another branch.
+    Tree {
+        /// The work tree.
+        root: AbsPath,
+        /// The words as written.
+        words: String,
+    },
+    /// Throws uncommitted content of named paths away (`checkout -- p`, `restore p`).
+    Pathspec {
+        /// The work tree.
+        root: AbsPath,
+        /// What is thrown away.
+        scope: Scope,
+        /// The words as written.
+        words: String,
+    },
+    /// Moves HEAD or rewrites the current branch without touching files.
+    Head {
+        /// The work tree.
+        root: AbsPath,
+        /// The words as written.
+        words: String,
+    },
+    /// Goes on with or gives up a merge, rebase, cherry-pick or revert that is under way.
+    Sequencer {
+        /// The work tree.
+        root: AbsPath,
+        /// `merge`, `rebase`, `cherry-pick`, `revert`, `am`, `bisect`.
+        operation: &'static str,
+        /// The words as written.
+        words: String,
+    },
+    /// Uses an entry of the stash.
+    Stash {
+        /// The work tree it is typed in.
+        root: AbsPath,
+        /// What it does.
+        take: StashUse,
+        /// The words as written.
+        words: String,
+    },
+    /// Deletes or force-moves a branch that may be somebody's.
+    Branch {
+        /// The work tree it is typed in.
+        root: AbsPath,
+        /// The branch's short name.
+        branch: String,
+        /// The words as written.
+        words: String,
+    },
+    /// Removes or moves a linked worktree.
+    Worktree {
+        /// The tree that goes.
+        path: AbsPath,
+        /// The words as written.
+        words: String,
+    },
+    /// The operator's.
+    Operator(OperatorUse),
+    /// Could not be read: could be anything in `dir`'s root.
+    Opaque {
+        /// Where it would run, when that is known.
+        dir: Option<AbsPath>,
+        /// What was in the way.
+        why: Why,
+        /// The words that could not be read.
+        words: String,
+    },
+}
+
+/// On what ground somebody's claim to a path stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// An exclusive lease: somebody is working on it now.
+    Lane,
+    /// The uncommitted bytes are theirs.
+    Custody,
+}
+
+/// A live claim of another process that could meet the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// The held path.
+    pub path: AbsPath,
+    /// The work tree it lies in, if any.
+    pub root: Option<AbsPath>,
+    /// Lane or custody.
+    pub basis: Basis,
+    /// Who.
+    pub holder: Holder,
+}
+
+/// Another live session that uses a root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Neighbour {
+    /// The root it uses.
+    pub root: AbsPath,
+    /// Who.
+    pub holder: Holder,
+    /// It works in a tree of its own and only left things here.
+    pub forked: bool,
+}
