@@ -1,1 +1,2 @@
+//! octo.
 fn main() {}
