@@ -1,5 +1,21 @@
 //! octo: keeps concurrent sessions and their subagents from taking each other's work.
 
+pub mod applet;
+pub mod config;
 pub mod git;
+pub mod hook;
+pub mod journal;
+pub mod kernel;
 pub mod policy;
+pub mod shield;
+pub mod wiring;
 pub mod worktree;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the applet that `args` name.
+#[must_use]
+pub fn start(_args: Vec<OsString>) -> ExitCode {
+    ExitCode::from(70)
+}

@@ -1,0 +1,163 @@
+//! One entry of ours in a client's settings: its event, matcher, command line and what a failure
+//! means; and how an entry of ours is told from anybody else's. The command's form is what was
+//! measured on old and new clients: only exit 2 blocks on the old ones, and a missing program
+//! is a 127 that lets the call through. Never reads or writes a file.
+
+use serde_json::{Map, Value};
+
+/// The program every entry calls.
+pub const PROGRAM: &str = "octo-hook";
+
+/// What becomes of a call when the entry itself fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// The call is blocked: missing, crashed and late all close.
+    Block,
+    /// The failure is shown and the session goes on. A blocking Stop or prompt hook traps it.
+    Report,
+}
+
+/// One hook entry as it should stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The hook event.
+    pub event: String,
+    /// The tools it is for; none for events without tools.
+    pub matcher: Option<String>,
+    /// The shell line.
+    pub command: String,
+    /// Seconds until the client gives up; longer than our own deadline.
+    pub timeout: u64,
+    /// What a failure of the entry does.
+    pub on_failure: OnFailure,
+}
+
+impl Entry {
+    /// The entry for installed settings, which call the program by its absolute path.
+    #[must_use]
+    pub fn installed(spec: &Spec, program: &str) -> Self {
+        let quoted = shell_words::quote(program).into_owned();
+        let call = format!("{quoted} {}", spec.event);
+        let command = match spec.on_failure {
+            OnFailure::Report => call,
+            OnFailure::Block => {
+                let text = shell_words::quote(REPAIR).into_owned();
+                // 2 is a denial that has said its reason; anything else is ours to explain.
+                format!("{call} || {{ [ $? -eq 2 ] || echo {text} >&2; exit 2; }}")
+            }
+        };
+        spec.entry(command)
+    }
+
+    /// The entry for the plugin, which finds the program on PATH and is inert without it.
+    #[must_use]
+    pub fn plugin(spec: &Spec) -> Self {
+        let event = &spec.event;
+        let guard = format!("command -v {PROGRAM} >/dev/null 2>&1");
+        let missing = match event.as_str() {
+            "SessionStart" => format!("echo {}", shell_words::quote(ABSENT)),
+            _ => "exit 0".to_owned(),
+        };
+        let call = match spec.on_failure {
+            OnFailure::Report => format!("{PROGRAM} {event} --plugin"),
+            OnFailure::Block => {
+                format!("{{ {PROGRAM} {event} --plugin || exit 2; }}")
+            }
+        };
+        spec.entry(format!("if {guard}; then {call}; else {missing}; fi"))
+    }
+
+    /// The handler object inside a group's `hooks` list.
+    #[must_use]
+    pub fn handler(&self) -> Value {
+        let mut map = Map::new();
+        map.insert("type".to_owned(), "command".into());
+        map.insert("command".to_owned(), self.command.as_str().into());
+        map.insert("timeout".to_owned(), self.timeout.into());
+        if self.on_failure == OnFailure::Block {
+            map.insert("onFailure".to_owned(), "block".into());
+        }
+        Value::Object(map)
+    }
+
+    /// The group that goes into the event's list.
+    #[must_use]
+    pub fn group(&self) -> Value {
+        let mut map = Map::new();
+        if let Some(matcher) = &self.matcher {
+            map.insert("matcher".to_owned(), matcher.as_str().into());
+        }
+        map.insert("hooks".to_owned(), Value::Array(vec![self.handler()]));
+        Value::Object(map)
+    }
+}
+
+/// What the applet table says of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spec {
+    /// The hook event.
+    pub event: String,
+    /// The tools it is for.
+    pub matcher: Option<String>,
+    /// Seconds until the client gives up.
+    pub timeout: u64,
+    /// What a failure does.
+    pub on_failure: OnFailure,
+}
+
+impl Spec {
+    fn entry(&self, command: String) -> Entry {
+        Entry {
+            event: self.event.clone(),
+            matcher: self.matcher.clone(),
+            command,
+            timeout: self.timeout,
+            on_failure: self.on_failure,
+        }
+    }
+}
+
+/// Said by the wiring itself when the program is gone or has crashed.
+const REPAIR: &str = "octo: its program is missing or crashed, so this call is blocked. \
+In a terminal: octo doctor --fix (repair) or octo uninstall (remove).";
+
+/// Said by the plugin once a session when its program is not installed.
+const ABSENT: &str = "octo: plugin present, program absent: nothing is guarded. \
+Get it with: cargo install octo && octo doctor";
+
+/// True when a hook's command line runs our program, in whatever spelling we ever wrote it.
+#[must_use]
+pub fn is_ours(command: &str) -> bool {
+    let breaks = |c: char| c.is_whitespace() || "'\"`;&|(){}".contains(c);
+    command.split(breaks).any(|word| word.rsplit('/').next() == Some(PROGRAM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(event: &str, on_failure: OnFailure) -> Spec {
+        Spec { event: event.to_owned(), matcher: None, timeout: 10, on_failure }
+    }
+
+    #[test]
+    fn ours_is_told_by_the_program_not_by_a_resemblance() {
+        let close =
+            Entry::installed(&spec("PreToolUse", OnFailure::Block), "/home/a b/bin/octo-hook");
+        assert!(is_ours(&close.command) && close.command.starts_with("'/home/a b/bin/octo-hook' "));
+        assert!(is_ours(&Entry::plugin(&spec("Stop", OnFailure::Report)).command));
+        assert!(is_ours("/x/octo-hook"));
+        for other in ["octo-hooks Stop", "my-octo-hook.sh", "echo octo", "/octo-hook/run.sh"] {
+            assert!(!is_ours(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn only_a_blocking_entry_says_so_to_new_clients() {
+        let close = Entry::installed(&spec("PreToolUse", OnFailure::Block), "/b/octo-hook");
+        assert_eq!(close.handler().get("onFailure"), Some(&Value::from("block")));
+        let open = Entry::installed(&spec("Stop", OnFailure::Report), "/b/octo-hook");
+        assert_eq!(open.command, "/b/octo-hook Stop");
+        assert!(open.handler().get("onFailure").is_none());
+    }
+}
