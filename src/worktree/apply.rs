@@ -10,6 +10,7 @@ use super::{Context, Job, Pin, TreeError, facts, fill, io, lock};
 use crate::git::{self, Git};
 use crate::policy::facts::{Root, RootKind};
 use crate::policy::lane::AbsPath;
+use crate::policy::verdict::What;
 
 /// A tree that is there.
 #[derive(Debug, Clone)]
@@ -65,7 +66,7 @@ pub fn create(ctx: &Context<'_>, request: &Request) -> Result<Made, TreeError> {
     let row = filled(ctx, row)?;
     let made = Made { base: base_line(&plan), notes: told(&plan, &row), news, row };
     let text = format!("worktree {} on {} from {}", made.row.path, made.row.branch, made.base);
-    ctx.registry.note(&request.session, &text);
+    ctx.registry.note(&request.session, What::Fork, &text);
     Ok(made)
 }
 

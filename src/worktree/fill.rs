@@ -58,7 +58,7 @@ pub fn fill(ctx: &Context<'_>, mut row: TreeRow) -> Result<TreeRow, TreeError> {
 
 fn steps(ctx: &Context<'_>, row: &mut TreeRow, root: &Root) -> Result<(), TreeError> {
     let lfs = lfs_settings(root, &mut row.notes);
-    checkout(ctx, row, root, &lfs)?;
+    checkout(ctx, root, &lfs)?;
     point("fill.checkout");
     skip_worktree(row, root)?;
     let seeded = seed::bring(&row.main, root, &ctx.prefs.copy, ctx.prefs.copy_limit)?;
@@ -81,7 +81,7 @@ fn steps(ctx: &Context<'_>, row: &mut TreeRow, root: &Root) -> Result<(), TreeEr
 }
 
 /// First time into an empty folder: plain and fast. Later: only what is missing or torn.
-fn checkout(ctx: &Context<'_>, row: &TreeRow, root: &Root, lfs: &[&str]) -> Result<(), TreeError> {
+fn checkout(ctx: &Context<'_>, root: &Root, lfs: &[&str]) -> Result<(), TreeError> {
     let git = Git::new(root.path.as_path()).within(CHECKOUT);
     bury::stale_index_lock(&root.git_dir, &root.path);
     if !ctx.prefs.sparse.is_empty() {

@@ -8,12 +8,14 @@ use std::path::PathBuf;
 
 use crate::git::GitError;
 use crate::policy::lane::{AbsPath, Pid};
+use crate::policy::verdict::What;
 
 pub mod apply;
 pub mod facts;
 pub mod fault;
 pub mod fill;
 pub mod keep;
+pub mod landing;
 pub mod lock;
 pub mod plan;
 pub mod ports;
@@ -149,7 +151,7 @@ pub trait Registry: Sync {
     /// Live lanes, and custody whoever holds it, in this root.
     fn claims(&self, root: &AbsPath) -> Result<Vec<Claim>, RegistryError>;
     /// Writes a line into the journal.
-    fn note(&self, session: &Pid, text: &str);
+    fn note(&self, session: &Pid, what: What, text: &str);
 }
 
 /// Starts work that outlives the caller.

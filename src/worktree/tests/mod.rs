@@ -13,9 +13,11 @@ use super::{
 };
 use crate::git::{Follow, Git, canonical};
 use crate::policy::lane::{AbsPath, Pid};
+use crate::policy::verdict::What;
 
 mod create;
 mod keeping;
+mod landing;
 
 /// A register in a file.
 pub(super) struct FileRegistry {
@@ -93,7 +95,7 @@ impl Registry for FileRegistry {
         Ok(claims.iter().filter(|c| c.path.within(root)).cloned().collect())
     }
 
-    fn note(&self, _session: &Pid, _text: &str) {}
+    fn note(&self, _session: &Pid, _what: What, _text: &str) {}
 }
 
 /// Nothing is detached: everything happens in the call.
@@ -107,7 +109,7 @@ impl Jobs for Inline {
 
 /// A machine with one repository, `main`, and a register.
 pub(super) struct Bench {
-    _tmp: Option<tempfile::TempDir>,
+    held: Option<tempfile::TempDir>,
     pub(super) top: AbsPath,
     pub(super) main: AbsPath,
     pub(super) registry: FileRegistry,
@@ -122,7 +124,7 @@ impl Bench {
         let tmp = tempfile::tempdir().unwrap();
         let top = canonical(tmp.path(), Follow::All).unwrap();
         let mut bench = Self::at(&top);
-        bench._tmp = Some(tmp);
+        bench.held = Some(tmp);
         let main = bench.main.clone();
         std::fs::create_dir_all(main.join("src").as_path()).unwrap();
         git(&top, &["init", "-q", "-b", "main", "app"]);
@@ -141,7 +143,7 @@ impl Bench {
     /// The machine that lies in this folder.
     pub(super) fn at(top: &AbsPath) -> Self {
         Self {
-            _tmp: None,
+            held: None,
             top: top.clone(),
             main: top.join("app"),
             registry: FileRegistry {
