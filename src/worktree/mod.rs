@@ -20,6 +20,7 @@ pub mod lock;
 pub mod plan;
 pub mod ports;
 pub mod procs;
+pub mod reap;
 pub mod row;
 pub mod seed;
 pub mod submodules;

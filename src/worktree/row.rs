@@ -1,6 +1,7 @@
 //! Owns what the register remembers of one tree, and its written form.
 //! Must never be the ground for a removal: what git says at that moment is.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -90,6 +91,21 @@ pub enum State {
         /// The ref that brings everything back.
         keep: String,
     },
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Preparing => f.write_str("preparing"),
+            Self::Ready => f.write_str("ready"),
+            Self::Failed { why } => write!(f, "failed: {why}"),
+            Self::Waiting { why, .. } => write!(f, "ready to land: {why}"),
+            Self::Attention { why, .. } => write!(f, "needs attention: {why}"),
+            Self::Landed { .. } => f.write_str("landed"),
+            Self::Burying { .. } => f.write_str("being removed"),
+            Self::Archived { .. } => f.write_str("archived"),
+        }
+    }
 }
 
 /// Whether clean-ups may look at a tree.

@@ -3,6 +3,7 @@
 //! Must never say yes on a guess: what it says yes to may be removed.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use super::merge::{self, Merged};
 use super::target::is_ancestor;
@@ -25,6 +26,18 @@ pub enum How {
     Picked,
     /// One commit there is all of its commits in one.
     Squashed,
+}
+
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nothing => "no commit beyond its base",
+            Self::History => "merged",
+            Self::SameContent => "merging it would change nothing",
+            Self::Picked => "each of its commits is there",
+            Self::Squashed => "squashed into one commit",
+        })
+    }
 }
 
 /// Whether the work between `base` and `tip` is in `target`.

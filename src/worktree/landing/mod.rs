@@ -3,6 +3,8 @@
 //! Must never touch a checkout except by fast-forward, never stage what was copied in, never
 //! report success for work that was left behind.
 
+use std::fmt;
+
 use super::keep::Keep;
 use super::plan::{Refusal, short};
 use super::row::{State, TreeRow};
@@ -99,6 +101,27 @@ pub enum Outcome {
         /// Where the loose work is held meanwhile.
         keep: Option<Keep>,
     },
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Landed { target, commit } => write!(f, "landed on {target} as {}", short(commit)),
+            Self::Already { target, how } => write!(f, "{target} has it already: {how}"),
+            Self::OnBranch => f.write_str("saved on its branch"),
+            Self::Published { request } => f.write_str(request),
+            Self::Waiting { why } => write!(f, "ready to land, but {why}"),
+            Self::Conflict { target, files } => {
+                let names: Vec<String> =
+                    files.iter().map(|f| f.path.display().to_string()).collect();
+                write!(f, "conflicts with {target} in {}", names.join(", "))
+            }
+            Self::Stopped { why, keep: None } => write!(f, "stopped: {why}"),
+            Self::Stopped { why, keep: Some(keep) } => {
+                write!(f, "stopped: {why}\nthe work is in the tree, and held besides: {keep}")
+            }
+        }
+    }
 }
 
 /// Saves a tree's work and brings it home. Can be repeated at any time.
@@ -201,20 +224,14 @@ fn settle(
         }
         Outcome::OnBranch | Outcome::Published { .. } => State::Ready,
         Outcome::Waiting { why } => State::Waiting { why: why.clone(), retry },
-        Outcome::Conflict { target, files } => {
-            let names: Vec<String> = files.iter().map(|f| f.path.display().to_string()).collect();
-            let why = format!("conflicts with {target} in {}", names.join(", "));
+        Outcome::Conflict { .. } => {
+            let why = saved.outcome.to_string();
             State::Attention { why, retry: format!("{retry} --resolve") }
         }
         Outcome::Stopped { why, .. } => State::Attention { why: why.clone(), retry },
     };
     ctx.registry.put(&row)?;
-    let text = match &saved.outcome {
-        Outcome::Landed { target, commit } => {
-            format!("{} landed on {target} as {}", row.branch, short(commit))
-        }
-        other => format!("{}: {other:?}", row.branch),
-    };
+    let text = format!("{}: {}", row.branch, saved.outcome);
     ctx.registry.note(&request.by, What::Notice, &text);
     Ok(saved)
 }

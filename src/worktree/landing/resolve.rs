@@ -61,10 +61,10 @@ pub fn resolve(
     let session = Git::new(row.path.as_path());
     drop(session.run(&["merge", "--ff-only", "--no-autostash", "--quiet", &whole])?);
     let saved = save(ctx, row, request)?;
-    Ok(match saved.outcome {
-        Outcome::Conflict { files, .. } => Resolution::Again(files),
-        _ => Resolution::Saved(saved),
-    })
+    if let Outcome::Conflict { files, .. } = saved.outcome {
+        return Ok(Resolution::Again(files));
+    }
+    Ok(Resolution::Saved(saved))
 }
 
 fn resolver_tree(ctx: &Context<'_>, row: &TreeRow, tip: &str) -> Result<TreeRow, TreeError> {

@@ -18,6 +18,7 @@ use crate::policy::verdict::What;
 mod create;
 mod keeping;
 mod landing;
+mod reaping;
 
 /// A register in a file.
 pub(super) struct FileRegistry {
