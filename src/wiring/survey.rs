@@ -14,6 +14,8 @@ pub struct Wired {
     pub matcher: String,
     /// The command line, with its exec-form arguments appended.
     pub command: String,
+    /// Seconds until the client gives up, as written; a tiny one would let every call through.
+    pub timeout: Option<String>,
     /// Ours or somebody else's.
     pub owner: Owner,
 }
@@ -67,7 +69,7 @@ impl Survey {
 /// Reads a settings text.
 pub fn survey(text: &str) -> Result<Survey, Malformed> {
     let root = parse(text)?;
-    let hooks = root.value("hooks").map(entries).unwrap_or_default();
+    let hooks = root.value("hooks").map(|hooks| entries(hooks, text)).unwrap_or_default();
     let env = root.value("env");
     let prefix = env.and_then(|env| env.value(super::merge::PREFIX)).and_then(Node::text);
     let folders = root.value("permissions").and_then(|node| node.value("additionalDirectories"));
@@ -80,7 +82,7 @@ pub fn survey(text: &str) -> Result<Survey, Malformed> {
     })
 }
 
-fn entries(hooks: &Node) -> Vec<Wired> {
+fn entries(hooks: &Node, text: &str) -> Vec<Wired> {
     let mut found = Vec::new();
     for event in hooks.members() {
         for group in event.value.elements() {
@@ -92,11 +94,13 @@ fn entries(hooks: &Node) -> Vec<Wired> {
                     args.iter().filter_map(Node::text).fold(command.to_owned(), |line, arg| {
                         format!("{line} {}", shell_words::quote(arg))
                     });
+                let timeout = handler.value("timeout").and_then(|n| text.get(n.span.clone()));
                 found.push(Wired {
                     event: event.key.clone(),
                     matcher: matcher.to_owned(),
                     owner: if is_ours(&line) { Owner::Us } else { Owner::Other },
                     command: line,
+                    timeout: timeout.map(str::to_owned),
                 });
             }
         }
@@ -148,6 +152,8 @@ mod tests {
         assert!(!survey(&WIRED.replace("\"Bash\"", "\"Nothing\"")).unwrap().keeps(&before));
         let off = WIRED.replacen('{', "{\"disableAllHooks\": true, ", 1);
         assert!(!survey(&off).unwrap().keeps(&before));
+        let hasty = WIRED.replace("|| exit 2\"", "|| exit 2\", \"timeout\": 0.001");
+        assert!(!survey(&hasty).unwrap().keeps(&before));
         assert!(!survey("{}").unwrap().keeps(&before));
     }
 }
