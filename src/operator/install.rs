@@ -13,13 +13,13 @@ use super::place::Place;
 use super::receipt::Receipt;
 use super::screen::{Tone, harmless};
 use super::settings_file::SettingsFile;
+use crate::applet::{Always, WIRES, Wire};
 use crate::config::WorktreePlace;
 use crate::kernel::clock;
 use crate::kernel::home::Home;
 use crate::kernel::off::{self, Pause};
 use crate::kernel::store::{Kernel, Make, OPERATOR_PATIENCE};
 use crate::wiring::entry::Entry;
-use crate::wiring::events::EVENTS;
 use crate::wiring::files::{self, Scope};
 use crate::wiring::merge::{Marks, Wiring, holds, merge, unmerge};
 
@@ -64,6 +64,9 @@ pub struct InstallArgs {
     /// Run the client's shell commands behind the fence.
     #[arg(long)]
     pub fence: bool,
+    /// Leave the client's own worktrees to the client.
+    #[arg(long)]
+    pub no_engine: bool,
     /// Leave out the check at the end.
     #[arg(long)]
     pub no_check: bool,
@@ -94,10 +97,10 @@ pub struct Change {
 
 /// All that a settings file of a scope should hold.
 #[must_use]
-pub fn wanted(context: &Context, place: &Place, scope: Scope, fence: Fencing) -> Wiring {
+pub fn wanted(context: &Context, place: &Place, scope: Scope, choice: Choice) -> Wiring {
     if scope == Scope::Project {
         // Committed: names nobody's home, and blocks nobody who does not have the program.
-        let entries = EVENTS.iter().map(Entry::plugin).collect();
+        let entries = wires(choice.engine).map(Entry::plugin).collect();
         return Wiring { entries, ..Wiring::default() };
     }
     let program = place.link("octo-hook").display().to_string();
@@ -106,13 +109,39 @@ pub fn wanted(context: &Context, place: &Place, scope: Scope, fence: Fencing) ->
         WorktreePlace::Home | WorktreePlace::Sibling => context.home.join(TREES),
     };
     Wiring {
-        entries: EVENTS.iter().map(|row| Entry::installed(row, &program)).collect(),
+        entries: wires(choice.engine).map(|row| Entry::installed(row, &program)).collect(),
         folders: vec![trees.display().to_string()],
-        prefix: match fence {
+        prefix: match choice.fence {
             Fencing::Yes => Some(place.link("octo-sh").display().to_string()),
             Fencing::No => None,
         },
     }
+}
+
+/// The events to wire. A client that does not know one ignores it (measured on the oldest).
+fn wires(engine: Engine) -> impl Iterator<Item = &'static Wire> {
+    WIRES.iter().filter(move |wire| match wire.always {
+        Always::Yes | Always::NewClients => true,
+        Always::Engine => engine == Engine::Yes,
+    })
+}
+
+/// What a person chose at installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    /// The fence.
+    pub fence: Fencing,
+    /// The client's worktrees.
+    pub engine: Engine,
+}
+
+/// Whether the client's own worktrees (`--worktree`, isolated agents) are made by octo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// By octo.
+    Yes,
+    /// By the client.
+    No,
 }
 
 /// Whether the fence is part of the wiring.
@@ -188,8 +217,11 @@ pub fn install(args: &InstallArgs, context: &Context) -> Done {
     let place = Place::new(&context.home);
     let scope = Scope::from(args.scope);
     let path = files::path(scope, &context.home, &context.project);
-    let fence = if args.fence { Fencing::Yes } else { Fencing::No };
-    let wiring = wanted(context, &place, scope, fence);
+    let choice = Choice {
+        fence: if args.fence { Fencing::Yes } else { Fencing::No },
+        engine: if args.no_engine { Engine::No } else { Engine::Yes },
+    };
+    let wiring = wanted(context, &place, scope, choice);
     let change = plan(&place, &path, &wiring)?;
     let screen = &context.screen;
     if args.dry_run {

@@ -74,7 +74,7 @@ fn client_above() -> Option<u32> {
 }
 
 #[cfg(target_os = "linux")]
-fn ancestors() -> Vec<u32> {
+pub(super) fn ancestors() -> Vec<u32> {
     let mut chain = Vec::new();
     let mut pid = std::os::unix::process::parent_id();
     while pid > 1 && chain.len() < ANCESTORS {
@@ -88,7 +88,7 @@ fn ancestors() -> Vec<u32> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ancestors() -> Vec<u32> {
+pub(super) fn ancestors() -> Vec<u32> {
     let parent = std::os::unix::process::parent_id();
     [parent].into_iter().take(ANCESTORS).collect()
 }

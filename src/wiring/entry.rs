@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::events::{EventRow, OnFailure};
+use crate::applet::{OnError, Wire};
 
 /// The program every entry calls.
 pub const PROGRAM: &str = "octo-hook";
@@ -27,43 +27,56 @@ pub struct Entry {
     /// Seconds until the client gives up; longer than our own deadline.
     pub timeout: u64,
     /// What a failure of the entry does.
-    pub on_failure: OnFailure,
+    pub on_error: OnError,
 }
 
 impl Entry {
+    fn new(row: &Wire, command: String) -> Self {
+        Self {
+            event: row.name,
+            matcher: Some(row.matcher).filter(|matcher| !matcher.is_empty()),
+            command,
+            args: Vec::new(),
+            timeout: row.timeout_s.into(),
+            on_error: row.on_error,
+        }
+    }
+
     /// The entry for installed settings, which call the program by its absolute path.
     #[must_use]
-    pub fn installed(row: &EventRow, program: &str) -> Self {
-        let event = row.event;
-        match row.on_failure {
-            OnFailure::Report => {
-                Self { args: vec![event.to_owned()], ..row.entry(program.to_owned()) }
+    pub fn installed(row: &Wire, program: &str) -> Self {
+        let event = row.name;
+        match row.on_error {
+            OnError::Report => {
+                Self { args: vec![event.to_owned()], ..Self::new(row, program.to_owned()) }
             }
-            OnFailure::Block => {
+            OnError::Deny => {
                 let (program, text) = (shell_words::quote(program), shell_words::quote(REPAIR));
                 // 2 is a denial that has said its reason; anything else is ours to explain.
-                row.entry(format!(
-                    "{program} {event} || {{ [ $? -eq 2 ] || echo {text} >&2; exit 2; }}"
-                ))
+                Self::new(
+                    row,
+                    format!("{program} {event} || {{ [ $? -eq 2 ] || echo {text} >&2; exit 2; }}"),
+                )
             }
         }
     }
 
     /// The entry for the plugin, which finds the program on PATH and is inert without it.
     #[must_use]
-    pub fn plugin(row: &EventRow) -> Self {
-        let event = row.event;
-        let call = match row.on_failure {
-            OnFailure::Report => format!("{PROGRAM} {event} {PLUGIN}"),
-            OnFailure::Block => format!("{PROGRAM} {event} {PLUGIN} || exit 2"),
+    pub fn plugin(row: &Wire) -> Self {
+        let event = row.name;
+        let call = match row.on_error {
+            OnError::Report => format!("{PROGRAM} {event} {PLUGIN}"),
+            OnError::Deny => format!("{PROGRAM} {event} {PLUGIN} || exit 2"),
         };
         let missing = match event {
             "SessionStart" => format!("echo {}", shell_words::quote(ABSENT)),
             _ => "exit 0".to_owned(),
         };
-        row.entry(format!(
-            "if command -v {PROGRAM} >/dev/null 2>&1; then {call}; else {missing}; fi"
-        ))
+        Self::new(
+            row,
+            format!("if command -v {PROGRAM} >/dev/null 2>&1; then {call}; else {missing}; fi"),
+        )
     }
 
     /// The handler object inside a group's `hooks` list.
@@ -76,7 +89,7 @@ impl Entry {
             map.insert("args".to_owned(), self.args.clone().into());
         }
         map.insert("timeout".to_owned(), self.timeout.into());
-        if self.on_failure == OnFailure::Block {
+        if self.on_error == OnError::Deny {
             map.insert("onFailure".to_owned(), "block".into());
         }
         Value::Object(map)
@@ -94,18 +107,8 @@ impl Entry {
     }
 }
 
-impl EventRow {
-    fn entry(&self, command: String) -> Entry {
-        Entry {
-            event: self.event,
-            matcher: self.matcher,
-            command,
-            args: Vec::new(),
-            timeout: self.timeout,
-            on_failure: self.on_failure,
-        }
-    }
-}
+/// A plugin's PreToolUse entry without its test for the program: what doctor fires.
+pub const OURS_ON_PATH: &str = "octo-hook PreToolUse --plugin || exit 2";
 
 /// Said by the wiring itself when the program is gone or has crashed.
 const REPAIR: &str = "octo: its program is missing or crashed, so this call is blocked. \
@@ -125,17 +128,13 @@ pub fn is_ours(command: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn row(event: &'static str, on_failure: OnFailure) -> EventRow {
-        EventRow { event, matcher: None, timeout: 10, on_failure }
-    }
+    use crate::applet::Event;
 
     #[test]
     fn ours_is_told_by_the_program_not_by_a_resemblance() {
-        let close =
-            Entry::installed(&row("PreToolUse", OnFailure::Block), "/home/a b/bin/octo-hook");
+        let close = Entry::installed(Event::PreToolUse.wire(), "/home/a b/bin/octo-hook");
         assert!(is_ours(&close.command) && close.command.starts_with("'/home/a b/bin/octo-hook' "));
-        assert!(is_ours(&Entry::plugin(&row("Stop", OnFailure::Report)).command));
+        assert!(is_ours(&Entry::plugin(Event::Stop.wire()).command));
         assert!(is_ours("/x/octo-hook"));
         for other in ["octo-hooks Stop", "my-octo-hook.sh", "echo octo", "/octo-hook/run.sh"] {
             assert!(!is_ours(other), "{other}");
@@ -144,10 +143,10 @@ mod tests {
 
     #[test]
     fn only_a_blocking_entry_needs_a_shell_and_says_so_to_new_clients() {
-        let close = Entry::installed(&row("PreToolUse", OnFailure::Block), "/b/octo-hook");
+        let close = Entry::installed(Event::PreToolUse.wire(), "/b/octo-hook");
         assert_eq!(close.handler()["onFailure"], "block");
         assert!(close.handler().get("args").is_none());
-        let open = Entry::installed(&row("Stop", OnFailure::Report), "/b/octo-hook");
+        let open = Entry::installed(Event::Stop.wire(), "/b/octo-hook");
         assert_eq!(open.handler()["command"], "/b/octo-hook");
         assert_eq!(open.handler()["args"][0], "Stop");
         assert!(open.handler().get("onFailure").is_none());

@@ -5,7 +5,6 @@
 
 pub mod edit;
 pub mod entry;
-pub mod events;
 pub mod files;
 pub mod merge;
 pub mod survey;

@@ -49,6 +49,8 @@ pub struct Survey {
     pub folders: Vec<String>,
     /// The program that runs shell lines.
     pub prefix: Option<String>,
+    /// Plugins that are switched on.
+    pub plugins: Vec<String>,
 }
 
 impl Survey {
@@ -79,6 +81,7 @@ pub fn survey(text: &str) -> Result<Survey, Malformed> {
         switches: switches(&root, text),
         folders: folders.iter().filter_map(Node::text).map(str::to_owned).collect(),
         prefix: prefix.map(str::to_owned),
+        plugins: plugins(&root, text),
     })
 }
 
@@ -106,6 +109,12 @@ fn entries(hooks: &Node, text: &str) -> Vec<Wired> {
         }
     }
     found
+}
+
+fn plugins(root: &Node, text: &str) -> Vec<String> {
+    let all = root.value("enabledPlugins").map(Node::members).unwrap_or_default();
+    let on = all.iter().filter(|plugin| text.get(plugin.value.span.clone()) == Some("true"));
+    on.map(|plugin| plugin.key.clone()).collect()
 }
 
 fn switches(root: &Node, text: &str) -> Vec<Switch> {

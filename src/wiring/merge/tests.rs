@@ -1,14 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::wiring::events::{EventRow, OnFailure};
+use crate::applet::Event;
 
 fn wiring() -> Wiring {
-    let row = |event, matcher, on_failure| EventRow { event, matcher, timeout: 10, on_failure };
-    let entries = [
-        row("PreToolUse", Some("Bash|Write"), OnFailure::Block),
-        row("Stop", None, OnFailure::Report),
-    ];
+    let entries = [Event::PreToolUse.wire(), Event::Stop.wire()];
     Wiring {
         entries: entries.iter().map(|row| Entry::installed(row, "/b/octo-hook")).collect(),
         folders: vec!["/home/dev/.octorato".to_owned()],
@@ -92,7 +88,7 @@ fn a_lost_receipt_still_takes_everything_of_ours() {
 fn an_older_or_doubled_wiring_does_not_hold() {
     let (wired, _) = merge("{}", &wiring()).unwrap();
     assert!(!holds(&wired.replace("\"/b/octo-hook\"", "\"/old/octo-hook\""), &wiring()).unwrap());
-    assert!(!holds(&wired.replace("\"timeout\": 10", "\"timeout\": 1"), &wiring()).unwrap());
+    assert!(!holds(&wired.replace("\"timeout\": 20", "\"timeout\": 1"), &wiring()).unwrap());
     let (twice, _) = merge(&wired, &wiring()).unwrap();
     assert!(!holds(&twice, &wiring()).unwrap());
     assert!(!holds("{}", &wiring()).unwrap());
