@@ -9,3 +9,12 @@ pub mod operator;
 pub mod policy;
 pub mod shield;
 pub mod wiring;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the applet that `args` name.
+#[must_use]
+pub fn start(args: Vec<OsString>) -> ExitCode {
+    operator::start(args)
+}
