@@ -3,9 +3,9 @@
 pub mod applet;
 pub mod config;
 pub mod git;
-pub mod hook;
 pub mod journal;
 pub mod kernel;
+pub mod operator;
 pub mod policy;
 pub mod shield;
 pub mod wiring;
@@ -31,6 +31,7 @@ pub fn start(args: Vec<OsString>) -> ExitCode {
     let rest = args.get(rest..).unwrap_or_default().to_vec();
     match applet.map(|a| a.run) {
         Some(Run::Hook(role)) => hook::main(role, &rest),
-        Some(Run::Operator | Run::Dim | Run::Shell) | None => ExitCode::from(2),
+        Some(Run::Dim | Run::Shell) => ExitCode::from(2),
+        Some(Run::Operator) | None => operator::start(args),
     }
 }

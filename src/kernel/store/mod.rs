@@ -210,6 +210,22 @@ impl Tx<'_> {
             .optional()?)
     }
 
+    /// Sets what the table acknowledges of a journal (for a rebuilt table).
+    pub fn put_head(&mut self, pid: &Pid, head: &Head) -> Result<(), StateError> {
+        self.tx
+            .prepare_cached(
+                "INSERT INTO journal(pid, seq, seal, bytes) VALUES(?1,?2,?3,?4)
+                 ON CONFLICT(pid) DO UPDATE SET seq=?2, seal=?3, bytes=?4",
+            )?
+            .execute(rusqlite::params![
+                pid.as_str(),
+                number(head.seq),
+                head.seal,
+                number(head.bytes)
+            ])?;
+        Ok(())
+    }
+
     /// The processes that have a journal.
     pub fn journaled(&self) -> Result<Vec<Pid>, StateError> {
         let mut statement = self.tx.prepare_cached("SELECT pid FROM journal ORDER BY pid")?;
