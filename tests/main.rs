@@ -1,1 +1,8 @@
+//! One test binary that runs the real `octo` under its real names, and where it says so the
+//! real client. Each module is one capability; what several need lives in `support`.
+//! Pure code is tested beside itself, never here.
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "I/O boundary: tests run processes and read files")]
 
+mod client_driver;
+mod support;

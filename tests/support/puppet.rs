@@ -1,0 +1,157 @@
+//! A process played without the client: fires the events a session or subagent would, in the
+//! client's order, and does to the disk what the tool would have done if it passed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+
+use super::machine::Machine;
+use super::reply::Reply;
+
+/// One session, or one subagent of a session.
+#[derive(Clone)]
+pub(crate) struct Puppet<'m> {
+    machine: &'m Machine,
+    pub(crate) session: String,
+    pub(crate) agent: Option<String>,
+    pub(crate) agent_type: String,
+    pub(crate) cwd: PathBuf,
+}
+
+/// What became of a shell command.
+pub(crate) enum Ran {
+    /// The hook let it run, and this is how it ended.
+    Done(Output),
+    /// The hook refused it.
+    Denied(Reply),
+}
+
+impl<'m> Puppet<'m> {
+    /// A session's main thread.
+    pub(crate) fn session(machine: &'m Machine, id: &str, cwd: &Path) -> Self {
+        let session = id.to_owned();
+        let agent_type = "general-purpose".to_owned();
+        Self { machine, session, agent: None, agent_type, cwd: cwd.to_path_buf() }
+    }
+
+    /// A subagent of the same session, not yet seen by anybody.
+    pub(crate) fn subagent(&self, id: &str) -> Self {
+        Self { agent: Some(id.to_owned()), ..self.clone() }
+    }
+
+    /// The same process in another folder.
+    pub(crate) fn in_folder(&self, cwd: &Path) -> Self {
+        Self { cwd: cwd.to_path_buf(), ..self.clone() }
+    }
+
+    /// The id its lanes are kept under.
+    pub(crate) fn pid(&self) -> &str {
+        self.agent.as_deref().unwrap_or(&self.session)
+    }
+
+    /// The payload of an event, with what is special to it.
+    pub(crate) fn payload(&self, event: &str, more: Value) -> Value {
+        let transcript = format!(".claude/projects/x/{}.jsonl", self.session);
+        let mut payload = json!({
+            "session_id": self.session,
+            "transcript_path": self.machine.home.join(transcript),
+            "cwd": self.cwd,
+            "permission_mode": "bypassPermissions",
+            "hook_event_name": event,
+        });
+        if let Some(agent) = &self.agent {
+            payload["agent_id"] = json!(agent);
+            payload["agent_type"] = json!(self.agent_type);
+        }
+        if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
+            payload.extend(more);
+        }
+        payload
+    }
+
+    /// Fires an event.
+    pub(crate) fn fire(&self, event: &str, more: Value) -> Reply {
+        self.machine.hook(event, &self.payload(event, more))
+    }
+
+    /// SessionStart, or SubagentStart.
+    pub(crate) fn start(&self) -> Reply {
+        match self.agent {
+            Some(_) => self.fire("SubagentStart", json!({})),
+            None => self.fire("SessionStart", json!({ "source": "startup" })),
+        }
+    }
+
+    /// SessionEnd, or SubagentStop.
+    pub(crate) fn end(&self) -> Reply {
+        match self.agent {
+            Some(_) => self.fire("SubagentStop", json!({ "stop_hook_active": false })),
+            None => self.fire("SessionEnd", json!({ "reason": "other" })),
+        }
+    }
+
+    /// PreToolUse alone: the question without the deed.
+    pub(crate) fn ask(&self, tool: &str, input: &Value) -> Reply {
+        self.fire("PreToolUse", self.tool(tool, input))
+    }
+
+    /// PostToolUse alone.
+    pub(crate) fn after(&self, tool: &str, input: &Value, response: Value) -> Reply {
+        let mut more = self.tool(tool, input);
+        more["tool_response"] = response;
+        self.fire("PostToolUse", more)
+    }
+
+    /// A Write as the client does it: asked, done when it passes, reported.
+    pub(crate) fn write(&self, path: &Path, content: &str) -> Reply {
+        let input = json!({ "file_path": path, "content": content });
+        let reply = self.ask("Write", &input);
+        if !reply.denied() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+            self.after("Write", &input, json!({ "filePath": path, "type": "update" }));
+        }
+        reply
+    }
+
+    /// A Bash call as the client does it.
+    pub(crate) fn bash(&self, command: &str) -> Ran {
+        let input = json!({ "command": command, "description": "step" });
+        let reply = self.ask("Bash", &input);
+        if reply.denied() {
+            return Ran::Denied(reply);
+        }
+        let mut shell = self.machine.command("bash");
+        let shell = shell.args(["-c", command]).current_dir(&self.cwd).stdin(Stdio::null());
+        let output = shell.output().unwrap();
+        if output.status.success() {
+            self.after("Bash", &input, json!({ "stdout": "", "stderr": "", "interrupted": false }));
+        } else {
+            let mut more = self.tool("Bash", &input);
+            more["error"] = json!("Exit code 1");
+            self.fire("PostToolUseFailure", more);
+        }
+        Ran::Done(output)
+    }
+
+    /// Takes a lane on a path by writing to it; the test fails when that is refused.
+    #[track_caller]
+    pub(crate) fn holds(&self, path: &Path, content: &str) {
+        let reply = self.write(path, content);
+        assert!(!reply.denied(), "the set-up was refused: {reply:?}");
+    }
+
+    fn tool(&self, tool: &str, input: &Value) -> Value {
+        let number = self.machine.number();
+        json!({ "tool_name": tool, "tool_input": input, "tool_use_id": format!("toolu_{number}") })
+    }
+}
+
+impl Ran {
+    /// True when the hook refused it.
+    pub(crate) fn denied(&self) -> bool {
+        matches!(self, Self::Denied(_))
+    }
+}
