@@ -4,5 +4,8 @@
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "I/O boundary: tests run processes and read files")]
 
+mod bash_gate;
 mod client_driver;
+mod races;
+mod scenarios;
 mod support;

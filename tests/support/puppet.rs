@@ -13,7 +13,7 @@ use super::reply::Reply;
 /// One session, or one subagent of a session.
 #[derive(Clone)]
 pub(crate) struct Puppet<'m> {
-    machine: &'m Machine,
+    pub(crate) machine: &'m Machine,
     pub(crate) session: String,
     pub(crate) agent: Option<String>,
     pub(crate) agent_type: String,
@@ -39,6 +39,19 @@ impl<'m> Puppet<'m> {
     /// A subagent of the same session, not yet seen by anybody.
     pub(crate) fn subagent(&self, id: &str) -> Self {
         Self { agent: Some(id.to_owned()), ..self.clone() }
+    }
+
+    /// A subagent of the same session that this process spawns, as the newer client reports it:
+    /// launched, and going on beside its parent.
+    pub(crate) fn spawn(&self, id: &str) -> Self {
+        let input = json!({ "description": "child", "prompt": "go", "subagent_type": "builder" });
+        let child = Self { agent_type: "builder".to_owned(), ..self.subagent(id) };
+        let asked = self.tool("Agent", &input);
+        assert!(!self.fire("PreToolUse", asked.clone()).denied());
+        child.start();
+        let response = json!({ "isAsync": true, "status": "async_launched", "agentId": id });
+        self.fire("PostToolUse", with(asked, "tool_response", response));
+        child
     }
 
     /// The same process in another folder.
@@ -97,29 +110,38 @@ impl<'m> Puppet<'m> {
         self.fire("PreToolUse", self.tool(tool, input))
     }
 
-    /// PostToolUse alone.
-    pub(crate) fn after(&self, tool: &str, input: &Value, response: Value) -> Reply {
-        let mut more = self.tool(tool, input);
-        more["tool_response"] = response;
-        self.fire("PostToolUse", more)
+    /// The payload of that question, for a hook process the test starts itself.
+    pub(crate) fn question(&self, tool: &str, input: &Value) -> Value {
+        self.payload("PreToolUse", self.tool(tool, input))
+    }
+
+    /// A whole call of a tool that touches no file: asked, and reported when it passes.
+    pub(crate) fn call(&self, tool: &str, input: &Value, response: Value) -> Reply {
+        let call = self.tool(tool, input);
+        let reply = self.fire("PreToolUse", call.clone());
+        if !reply.denied() {
+            self.fire("PostToolUse", with(call, "tool_response", response));
+        }
+        reply
     }
 
     /// A Write as the client does it: asked, done when it passes, reported.
     pub(crate) fn write(&self, path: &Path, content: &str) -> Reply {
-        let input = json!({ "file_path": path, "content": content });
-        let reply = self.ask("Write", &input);
+        let call = self.tool("Write", &json!({ "file_path": path, "content": content }));
+        let reply = self.fire("PreToolUse", call.clone());
         if !reply.denied() {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
-            self.after("Write", &input, json!({ "filePath": path, "type": "update" }));
+            let response = json!({ "filePath": path, "type": "update" });
+            self.fire("PostToolUse", with(call, "tool_response", response));
         }
         reply
     }
 
     /// A Bash call as the client does it.
     pub(crate) fn bash(&self, command: &str) -> Ran {
-        let input = json!({ "command": command, "description": "step" });
-        let reply = self.ask("Bash", &input);
+        let call = self.tool("Bash", &json!({ "command": command, "description": "step" }));
+        let reply = self.fire("PreToolUse", call.clone());
         if reply.denied() {
             return Ran::Denied(reply);
         }
@@ -127,11 +149,10 @@ impl<'m> Puppet<'m> {
         let shell = shell.args(["-c", command]).current_dir(&self.cwd).stdin(Stdio::null());
         let output = shell.output().unwrap();
         if output.status.success() {
-            self.after("Bash", &input, json!({ "stdout": "", "stderr": "", "interrupted": false }));
+            let response = json!({ "stdout": "", "stderr": "", "interrupted": false });
+            self.fire("PostToolUse", with(call, "tool_response", response));
         } else {
-            let mut more = self.tool("Bash", &input);
-            more["error"] = json!("Exit code 1");
-            self.fire("PostToolUseFailure", more);
+            self.fire("PostToolUseFailure", with(call, "error", json!("Exit code 1")));
         }
         Ran::Done(output)
     }
@@ -147,6 +168,12 @@ impl<'m> Puppet<'m> {
         let number = self.machine.number();
         json!({ "tool_name": tool, "tool_input": input, "tool_use_id": format!("toolu_{number}") })
     }
+}
+
+/// The same fields and one more.
+fn with(mut fields: Value, name: &str, value: Value) -> Value {
+    fields[name] = value;
+    fields
 }
 
 impl Ran {

@@ -26,6 +26,21 @@ impl Repo {
         repo
     }
 
+    /// A repository that is there already.
+    pub(crate) fn open(root: &Path, home: &Path) -> Self {
+        Self { root: fs::canonicalize(root).unwrap(), home: home.to_path_buf() }
+    }
+
+    /// Makes a branch off main whose one commit sets these files, and returns to main.
+    pub(crate) fn branch_with(&self, name: &str, files: &[(&str, &str)]) {
+        self.git(&["switch", "--quiet", "--create", name]);
+        for (file, content) in files {
+            self.put(file, content);
+        }
+        self.git(&["commit", "--quiet", "--all", "--message", name]);
+        self.git(&["switch", "--quiet", "main"]);
+    }
+
     /// A path in the work tree.
     pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.root.join(name)
