@@ -7,5 +7,9 @@
 mod bash_gate;
 mod client_driver;
 mod races;
+mod real_agents;
+mod real_endings;
+mod real_sessions;
+mod real_wiring;
 mod scenarios;
 mod support;

@@ -39,6 +39,7 @@ struct State {
 
 struct Recorded {
     script: String,
+    turn: usize,
     body: Value,
 }
 
@@ -72,8 +73,22 @@ impl Api {
 
     /// Waits until an answer stands at the gate: the tools of all turns before have run.
     pub(crate) fn reached(&self, gate: &str) {
-        self.stage.until(&format!("the gate {gate}"), |state| {
-            state.arrived.contains_key(gate).then_some(())
+        self.reached_by(gate, 1);
+    }
+
+    /// Waits until so many answers stand at the gate.
+    pub(crate) fn reached_by(&self, gate: &str, answers: usize) {
+        self.stage.until(&format!("{answers} at the gate {gate}"), |state| {
+            state.arrived.get(gate).is_some_and(|n| *n >= answers).then_some(())
+        });
+    }
+
+    /// Waits until the script has no more turns: all its tools have run.
+    pub(crate) fn finished(&self, script: &str) {
+        self.stage.until(&format!("the end of {script}"), |state| {
+            let turns = state.scripts.get(script).map_or(0, |script| script.turns.len());
+            let mut asked = state.requests.iter().filter(|request| request.script == script);
+            asked.any(|request| request.turn >= turns).then_some(())
         });
     }
 
@@ -157,7 +172,7 @@ fn message(body: &Value, stage: &Stage) -> Value {
     let (number, steps) = {
         let mut state = stage.lock();
         if asked_for_work {
-            state.requests.push(Recorded { script: name.clone(), body: body.clone() });
+            state.requests.push(Recorded { script: name.clone(), turn, body: body.clone() });
         }
         let turns = state.scripts.get(&name).map(|script| &script.turns);
         let steps = turns.and_then(|turns| turns.get(turn)).filter(|_| asked_for_work).cloned();
@@ -167,6 +182,9 @@ fn message(body: &Value, stage: &Stage) -> Value {
     let mut content = Vec::new();
     for step in steps {
         play(step, body, stage, &mut content);
+    }
+    if content.is_empty() {
+        content.push(json!({ "type": "text", "text": "waited" }));
     }
     for (index, block) in content.iter_mut().enumerate() {
         if block["type"] == "tool_use" {

@@ -59,6 +59,19 @@ impl Machine {
         Self { home, bin, folder, processes: AtomicUsize::new(0) }
     }
 
+    /// The same with a binary of its own, which a test may damage.
+    pub(crate) fn with_own_binary() -> Self {
+        let machine = Self::gates_only();
+        let own = machine.bin.join("octo");
+        fs::remove_file(&own).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_octo"), &own).unwrap();
+        for name in NAMES.iter().filter(|name| **name != "octo") {
+            fs::remove_file(machine.bin.join(name)).unwrap();
+            symlink(&own, machine.bin.join(name)).unwrap();
+        }
+        machine
+    }
+
     /// Writes the user's own configuration file.
     pub(crate) fn configure(&self, toml: &str) {
         let path = self.home.join(".config/octo/config.toml");

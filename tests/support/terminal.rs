@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::PATIENCE;
 use super::api::Api;
 use super::client::{API_KEY, Client, settings_of_environment, skip};
 use super::machine::Machine;
+use super::{PATIENCE, eventually};
 
 /// Arguments for a client that edits and runs commands unasked, but is not in bypass mode.
 pub(crate) const ACCEPT_EDITS: [&str; 4] =
@@ -85,6 +85,14 @@ impl Terminal {
             thread::sleep(Duration::from_millis(20));
             screen = self.screen();
         }
+    }
+
+    /// Waits until the screen no longer shows `text`.
+    #[track_caller]
+    pub(crate) fn gone(&self, text: &str) {
+        eventually(&format!("{text:?} to leave the screen"), || {
+            (!self.screen().contains(text)).then_some(())
+        });
     }
 
     /// The process id of the client.
