@@ -202,7 +202,7 @@ fn a_write_that_the_client_refuses_leaves_no_claim() {
         let refused = office.launch("refused").mode(Mode::Default).start();
         api.reached("end");
         let result = api.heard("refused").result(0);
-        assert!(result.failed && !result.text.contains("octo"), "{result:?}");
+        assert!(result.failed && !result.text.contains("octo: "), "{result:?}");
         office.finished("other");
         api.heard("other").ran(0);
         assert_eq!(repo.content("made.txt").unwrap(), "by another\n");

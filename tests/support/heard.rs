@@ -67,12 +67,13 @@ impl Heard {
         assert!(!result.failed, "{}: call {number} failed: {}", self.script, result.text);
     }
 
-    /// True when any text the model was given contains `words`.
+    /// True when any text the model was given contains `words`; not what it said itself.
     pub(crate) fn mentions(&self, words: &str) -> bool {
         self.requests.iter().any(|request| {
-            let said = blocks(request);
-            let said = said.iter().flat_map(texts_of_block);
-            texts(&request["system"]).into_iter().chain(said).any(|text| text.contains(words))
+            let messages = request["messages"].as_array().into_iter().flatten();
+            let given = messages.filter(|message| message["role"] != "assistant");
+            let given = given.flat_map(|message| texts(&message["content"]));
+            texts(&request["system"]).into_iter().chain(given).any(|text| text.contains(words))
         })
     }
 

@@ -46,7 +46,7 @@ impl Machine {
 
     /// A machine as it is delivered.
     pub(crate) fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("octo").tempdir().unwrap();
+        let folder = tempfile::Builder::new().prefix("machine").tempdir().unwrap();
         let base = fs::canonicalize(folder.path()).unwrap();
         let (home, bin) = (base.join("home"), base.join("bin"));
         fs::create_dir_all(&home).unwrap();
