@@ -6,6 +6,8 @@
 
 mod bash_gate;
 mod client_driver;
+mod fail_closed;
+mod field_reports;
 mod races;
 mod real_agents;
 mod real_endings;

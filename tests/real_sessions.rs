@@ -1,8 +1,12 @@
 //! Two sessions of the real client in one checkout: what one is working on, the other can't
 //! overwrite, sweep up or throw away. Asserted on files, index and HEAD.
 
+use crate::support::client::Mode;
+use crate::support::eventually;
 use crate::support::office::{Office, on_every_client};
-use crate::support::script::{agent_waited_for, bash, edit, gate, read, say, script, write};
+use crate::support::script::{
+    agent_waited_for, bash, bash_behind, edit, gate, read, say, script, write,
+};
 
 #[test]
 fn the_lived_collision_step_by_step() {
@@ -40,7 +44,8 @@ fn the_lived_collision_step_by_step() {
         });
         let repo = &office.repo;
         let before = repo.head();
-        let a = office.session("a");
+        let mut a = office.session("a");
+        let holder = a.session();
         office.api.reached("a commits");
         office.finished("b");
         let b = office.api.heard("b");
@@ -55,6 +60,8 @@ fn the_lived_collision_step_by_step() {
         assert_eq!(repo.git(&["rev-parse", "HEAD~1"]), before);
         assert_eq!(repo.staged(), [""; 0]);
         assert_eq!(repo.status(), [" M notes.md", "?? skill.md"]);
+        assert_eq!(repo.branch(), "main");
+        assert!(b.mentions(&holder), "the newcomer was not told who works here");
         office.api.open("a commits");
         a.finish().well();
         office.api.heard("a").ran(3);
@@ -94,7 +101,8 @@ fn a_file_in_work_is_not_written_by_another_session() {
         let mut a = office.session("a");
         let holder = a.session();
         office.api.reached("a is done");
-        let b = office.session("b");
+        let careful = office.launch("b").mode(Mode::AcceptEdits).args(&["--allowedTools", "Bash"]);
+        let b = careful.start();
         office.api.reached("a has gone");
         let heard = office.api.heard("b");
         heard.refused(1, &["lib/core.rs", &holder]);
@@ -151,7 +159,7 @@ fn broad_staging_takes_nothing_of_a_neighbour() {
         let repo = &office.repo;
         let a = office.session("a");
         office.api.reached("end");
-        let (staged, head) = (repo.index("a.txt"), repo.head());
+        let (staged, tip) = (repo.index("a.txt"), repo.head());
         office.finished("b");
         let heard = office.api.heard("b");
         heard.ran(0);
@@ -162,7 +170,7 @@ fn broad_staging_takes_nothing_of_a_neighbour() {
         assert_eq!(repo.index("a.txt"), staged, "A's index entry");
         assert_eq!(repo.index("new.txt"), "");
         assert_eq!(repo.staged(), ["a.txt"]);
-        assert_eq!(repo.git(&["rev-parse", "HEAD~1"]), head);
+        assert_eq!(repo.git(&["rev-parse", "HEAD~1"]), tip);
         assert_eq!(repo.changed_by("HEAD"), ["b.txt"]);
         office.api.open("end");
         a.finish().well();
@@ -218,5 +226,33 @@ fn work_of_a_finished_agent_survives_a_neighbours_reset() {
         office.api.open("end");
         a.finish().well();
         assert_eq!(repo.committed("a.txt").unwrap(), "by the child");
+    });
+}
+
+#[test]
+fn a_command_in_the_background_keeps_what_it_is_about_to_write() {
+    on_every_client(|client| {
+        let office = Office::open(client, |repo| {
+            let wait = "until [ -e go ]; do sleep 0.05; done; echo A > slow.txt; touch done";
+            vec![
+                script("a", [vec![bash_behind(wait)], vec![gate("end")]]),
+                script(
+                    "b",
+                    [vec![write(repo.at("slow.txt"), "of B\n")], vec![bash("rm -f slow.txt")]],
+                ),
+            ]
+        });
+        let repo = &office.repo;
+        let a = office.session("a");
+        office.api.reached("end");
+        office.finished("b");
+        for refused in 0..2 {
+            office.api.heard("b").refused(refused, &["slow.txt"]);
+        }
+        repo.put("go", "");
+        eventually("the command's end", || repo.content("done"));
+        assert_eq!(repo.content("slow.txt").unwrap(), "A\n");
+        office.api.open("end");
+        a.finish().well();
     });
 }

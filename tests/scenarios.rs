@@ -129,7 +129,9 @@ impl Stage {
         let arms = match &setup["arms"] {
             Value::Null => return,
             Value::String(raw) => raw.clone(),
-            object => object.to_string(),
+            object @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                object.to_string()
+            }
         };
         let folder = self.machine.home.join(".claude/company/config");
         fs::create_dir_all(&folder).unwrap();
@@ -175,7 +177,7 @@ impl Stage {
                 puppet.holds(lane, &format!("work of {}\n", puppet.pid()));
                 if text(&setup["repos"][0], "git") == "real" {
                     let name = lane.strip_prefix(&self.root).unwrap().display();
-                    assert!(!puppet.bash(&format!("git commit -qm done -- {name}")).denied());
+                    puppet.bash(&format!("git commit -qm done -- {name}")).well();
                 }
             }
         }
@@ -222,7 +224,7 @@ impl Stage {
         let (actor, input) = (self.actor(payload), &payload["tool_input"]);
         match text(payload, "tool_name") {
             "Write" => actor.holds(Path::new(text(input, "file_path")), "written\n"),
-            "Bash" => assert!(!actor.bash(text(input, "command")).denied()),
+            "Bash" => actor.bash(text(input, "command")).well(),
             tool => {
                 let launched = json!({ "isAsync": true, "status": "async_launched" });
                 assert!(!actor.call(tool, input, launched).denied());

@@ -170,13 +170,13 @@ fn message(body: &Value, stage: &Stage) -> Value {
     let (name, turn) = place(body);
     let asked_for_work = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
     let (number, steps) = {
-        let mut state = stage.lock();
+        let mut now = stage.lock();
         if asked_for_work {
-            state.requests.push(Recorded { script: name.clone(), turn, body: body.clone() });
+            now.requests.push(Recorded { script: name.clone(), turn, body: body.clone() });
         }
-        let turns = state.scripts.get(&name).map(|script| &script.turns);
+        let turns = now.scripts.get(&name).map(|script| &script.turns);
         let steps = turns.and_then(|turns| turns.get(turn)).filter(|_| asked_for_work).cloned();
-        (state.requests.len(), steps.unwrap_or_else(|| vec![Step::Say("done".to_owned())]))
+        (now.requests.len(), steps.unwrap_or_else(|| vec![Step::Say("done".to_owned())]))
     };
     stage.moved.notify_all();
     let mut content = Vec::new();
@@ -211,9 +211,6 @@ fn play(step: Step, body: &Value, stage: &Stage, content: &mut Vec<Value>) {
             content.push(json!({ "type": "tool_use", "id": "", "name": tool, "input": input }));
         }
         Step::Gate(name) => stage.wait_at(&name),
-        Step::File(path) => super::eventually(&path.display().to_string(), || {
-            (path.exists() || stage.lock().over).then_some(())
-        }),
         Step::From(make) => {
             for step in make(body) {
                 play(step, body, stage, content);

@@ -182,11 +182,6 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// The client's own process id.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.as_ref().map_or(0, Child::id)
-    }
-
     /// kill -9 of the client alone, which gets no chance to fire an event.
     pub(crate) fn kill(mut self) {
         if let Some(child) = &mut self.child {

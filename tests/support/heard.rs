@@ -87,9 +87,9 @@ impl Heard {
 fn blocks(request: &Value) -> Vec<Value> {
     let messages = request["messages"].as_array().into_iter().flatten();
     let mine = messages.filter(|message| message["role"] == "user");
-    let content = mine.flat_map(|message| match &message["content"] {
-        Value::Array(blocks) => blocks.clone(),
-        text => vec![json!({ "type": "text", "text": text })],
+    let content = mine.flat_map(|message| match message["content"].as_array() {
+        Some(blocks) => blocks.clone(),
+        None => vec![json!({ "type": "text", "text": message["content"] })],
     });
     content.collect()
 }

@@ -124,11 +124,8 @@ impl Machine {
     /// Feeds any bytes to any of the binary's names.
     pub(crate) fn feed(&self, program: &str, args: &[&str], stdin: &[u8]) -> Reply {
         let mut command = self.command(program);
-        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        // A hook may decide before it has read everything: then its pipe is closed early.
-        drop(child.stdin.take().map(|mut pipe| pipe.write_all(stdin)));
-        child.wait_with_output().unwrap().into()
+        command.args(args);
+        feed(command, stdin)
     }
 
     /// A session that sits in `cwd`, played by the test.
@@ -151,6 +148,15 @@ impl Machine {
         let beat = beat.unwrap_or_else(|e| panic!("no heartbeat {}: {e}", path.display()));
         beat.set_times(FileTimes::new().set_modified(when).set_accessed(when)).unwrap();
     }
+}
+
+/// Feeds any bytes to a command and waits for its answer.
+pub(crate) fn feed(mut command: Command, stdin: &[u8]) -> Reply {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A hook may decide before it has read everything: then its pipe is closed early.
+    drop(child.stdin.take().map(|mut pipe| pipe.write_all(stdin)));
+    child.wait_with_output().unwrap().into()
 }
 
 /// Where system programs are looked for.

@@ -17,7 +17,7 @@ pub(crate) mod terminal;
 use std::time::{Duration, Instant};
 
 /// Longest that any test waits for another process before it gives up.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Looks every few milliseconds until `seen` answers, or fails naming what it waited for.
 pub(crate) fn eventually<T>(what: &str, mut seen: impl FnMut() -> Option<T>) -> T {

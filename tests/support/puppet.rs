@@ -21,6 +21,8 @@ pub(crate) struct Puppet<'m> {
 }
 
 /// What became of a shell command.
+#[must_use]
+#[derive(Debug)]
 pub(crate) enum Ran {
     /// The hook let it run, and this is how it ended.
     Done(Output),
@@ -54,11 +56,6 @@ impl<'m> Puppet<'m> {
         child
     }
 
-    /// The same process in another folder.
-    pub(crate) fn in_folder(&self, cwd: &Path) -> Self {
-        Self { cwd: cwd.to_path_buf(), ..self.clone() }
-    }
-
     /// The id its lanes are kept under.
     pub(crate) fn pid(&self) -> &str {
         self.agent.as_deref().unwrap_or(&self.session)
@@ -89,7 +86,7 @@ impl<'m> Puppet<'m> {
         self.machine.hook(event, &self.payload(event, more))
     }
 
-    /// SessionStart, or SubagentStart.
+    /// `SessionStart`, or `SubagentStart`.
     pub(crate) fn start(&self) -> Reply {
         match self.agent {
             Some(_) => self.fire("SubagentStart", json!({})),
@@ -97,7 +94,7 @@ impl<'m> Puppet<'m> {
         }
     }
 
-    /// SessionEnd, or SubagentStop.
+    /// `SessionEnd`, or `SubagentStop`.
     pub(crate) fn end(&self) -> Reply {
         match self.agent {
             Some(_) => self.fire("SubagentStop", json!({ "stop_hook_active": false })),
@@ -105,7 +102,7 @@ impl<'m> Puppet<'m> {
         }
     }
 
-    /// PreToolUse alone: the question without the deed.
+    /// `PreToolUse` alone: the question without the deed.
     pub(crate) fn ask(&self, tool: &str, input: &Value) -> Reply {
         self.fire("PreToolUse", self.tool(tool, input))
     }
@@ -177,8 +174,12 @@ fn with(mut fields: Value, name: &str, value: Value) -> Value {
 }
 
 impl Ran {
-    /// True when the hook refused it.
-    pub(crate) fn denied(&self) -> bool {
-        matches!(self, Self::Denied(_))
+    /// It ran, and ended well.
+    #[track_caller]
+    pub(crate) fn well(self) {
+        match self {
+            Self::Done(output) => assert!(output.status.success(), "{output:?}"),
+            Self::Denied(reply) => panic!("refused: {reply:?}"),
+        }
     }
 }

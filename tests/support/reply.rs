@@ -31,7 +31,7 @@ impl From<Output> for Reply {
 }
 
 impl Reply {
-    /// Reads a PreToolUse answer; fails on anything between a clean pass and a whole denial.
+    /// Reads a `PreToolUse` answer; fails on anything between a clean pass and a whole denial.
     #[track_caller]
     pub(crate) fn verdict(&self) -> Verdict {
         let said = self.json();

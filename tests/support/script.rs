@@ -1,7 +1,7 @@
 //! What the scripted model says: scripts of turns, turns of steps. Builds values; the server in
 //! `api` plays them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -19,8 +19,6 @@ pub(crate) enum Step {
     },
     /// The answer is held back until the test opens the gate of this name.
     Gate(String),
-    /// The answer is held back until this file exists.
-    File(PathBuf),
     /// The answer is made from the request, for ids that only the run knows.
     From(fn(&Value) -> Vec<Step>),
 }
@@ -53,11 +51,6 @@ pub(crate) fn say(text: &str) -> Step {
 /// The model waits for the gate `name`.
 pub(crate) fn gate(name: &str) -> Step {
     Step::Gate(name.to_owned())
-}
-
-/// The model waits for a file.
-pub(crate) fn file(path: impl AsRef<Path>) -> Step {
-    Step::File(path.as_ref().to_path_buf())
 }
 
 /// The model calls `tool`.

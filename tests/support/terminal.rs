@@ -95,13 +95,6 @@ impl Terminal {
         });
     }
 
-    /// The process id of the client.
-    pub(crate) fn id(&self) -> u32 {
-        let mut tmux = self.tmux();
-        let done = tmux.args(["display-message", "-p", "#{pane_pid}"]).output().unwrap();
-        String::from_utf8_lossy(&done.stdout).trim().parse().unwrap()
-    }
-
     fn tmux(&self) -> Command {
         let mut tmux = Command::new("tmux");
         tmux.env_remove("TMUX").arg("-S").arg(&self.socket);
