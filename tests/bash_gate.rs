@@ -7,7 +7,6 @@ use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -61,11 +60,13 @@ fn strangers_while_a_has_staged() {
 fn judge_all(kin: Kin, staged: Staged) {
     let cases = load("bash_gate.jsonl");
     assert!(cases.len() > 250, "the case file is cut");
-    play(&cases, |case| judge(case, kin, staged));
+    let template = Template::make();
+    let id = |case: &Value| text(case, "id").to_owned();
+    play(&cases, id, |case| judge(&template, case, kin, staged));
 }
 
-fn judge(case: &Value, kin: Kin, staged: Staged) -> Vec<String> {
-    let scene = Scene::set();
+fn judge(template: &Template, case: &Value, kin: Kin, staged: Staged) -> Vec<String> {
+    let scene = Scene::set(template);
     let machine = &scene.machine;
     let lead = machine.session("main-a", &scene.app.root);
     lead.start();
@@ -82,13 +83,12 @@ fn judge(case: &Value, kin: Kin, staged: Staged) -> Vec<String> {
     let command = filled.as_str().unwrap();
     let before = scene.picture();
     let reply = b.ask("Bash", &json!({ "command": command, "description": "x" }));
-    let id = text(case, "id");
     let mut wrong = Vec::new();
     match (right(case, staged), reply.verdict()) {
-        (Right::Deny, Verdict::Pass) => wrong.push(format!("{id}: MISSED {command:?}")),
+        (Right::Deny, Verdict::Pass) => wrong.push(format!("MISSED {command:?}")),
         (Right::Allow, Verdict::Deny(reason)) => {
             let line = reason.lines().next().unwrap_or_default().to_owned();
-            wrong.push(format!("{id}: REFUSED {command:?}: {line}"));
+            wrong.push(format!("REFUSED {command:?}: {line}"));
         }
         (Right::Deny | Right::Either, Verdict::Deny(_))
         | (Right::Allow | Right::Either, Verdict::Pass) => {}
@@ -97,7 +97,7 @@ fn judge(case: &Value, kin: Kin, staged: Staged) -> Vec<String> {
         scene.execute(command);
         let after = scene.picture();
         if after != before {
-            wrong.push(format!("{id}: HARMED {command:?}: {}", before.differs(&after)));
+            wrong.push(format!("HARMED {command:?}: {}", before.differs(&after)));
         }
     }
     wrong
@@ -138,10 +138,10 @@ struct Picture {
 }
 
 impl Scene {
-    fn set() -> Self {
+    fn set(template: &Template) -> Self {
         let machine = Machine::gates_only();
         let proj = machine.home.join("proj");
-        let copied = Command::new("cp").arg("-a").arg(template()).arg(&proj).status().unwrap();
+        let copied = Command::new("cp").arg("-a").arg(&template.proj).arg(&proj).status().unwrap();
         assert!(copied.success());
         let app = Repo::open(&proj.join("app"), &machine.home);
         symlink(app.at("lib"), machine.home.join("ln")).unwrap();
@@ -152,7 +152,7 @@ impl Scene {
         let (head, _) = self.app.try_git(&["log", "-p", "--format=", "HEAD"]);
         Picture {
             file: self.app.content("lib/core.rs"),
-            index: self.app.index("lib/core.rs"),
+            index: self.app.try_git(&["ls-files", "--stage", "--", "lib/core.rs"]).0,
             branch: self.app.try_git(&["symbolic-ref", "HEAD"]).0,
             taken: head.contains("A's unfinished work"),
         }
@@ -189,9 +189,13 @@ impl Picture {
 
 /// The projects folder of the cases, made once: two branches that differ from main, a bare
 /// upstream, and a few files outside.
-fn template() -> &'static Path {
-    static TEMPLATE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, proj) = TEMPLATE.get_or_init(|| {
+struct Template {
+    proj: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Template {
+    fn make() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (home, proj) = (folder.path().join("home"), folder.path().join("proj"));
         fs::create_dir_all(&home).unwrap();
@@ -208,21 +212,14 @@ fn template() -> &'static Path {
         fs::create_dir_all(app.at("build")).unwrap();
         app.branch_with("other", &[("docs/a.md", "other\n"), ("lib/util.rs", "fn other() {}\n")]);
         app.branch_with("corebr", &[("lib/core.rs", "fn branch() {}\n")]);
-        Repo::make(&proj.join("scratch"), &home, &[]).git(&[
-            "init",
-            "--bare",
-            "--quiet",
-            "../up.git",
-        ]);
+        app.git(&["init", "--bare", "--quiet", "../up.git"]);
         app.git(&["remote", "add", "origin", "../up.git"]);
         app.git(&["push", "--quiet", "--set-upstream", "origin", "main"]);
-        fs::remove_dir_all(proj.join("scratch")).unwrap();
         fs::write(proj.join("x"), "outside\n").unwrap();
         fs::write(proj.join("list"), "lib/core.rs\n").unwrap();
         let patch =
             "--- a/lib/core.rs\n+++ b/lib/core.rs\n@@ -1 +1 @@\n-fn core() {}\n+fn patched() {}\n";
         fs::write(proj.join("p.diff"), patch).unwrap();
-        (folder, proj)
-    });
-    proj
+        Self { proj, _folder: folder }
+    }
 }

@@ -28,7 +28,7 @@ fn every_scenario_gets_its_verdict() {
     let mut cases = load("scenarios.jsonl");
     cases.retain(|case| ELSEWHERE.iter().all(|(id, _)| text(case, "id") != *id));
     assert!(cases.len() > 150, "the case file is cut");
-    play(&cases, |case| {
+    play(&cases, id, |case| {
         let stage = Stage::set(case);
         let reply = stage.judge(&stage.case["input"]);
         let mut wrong = Vec::new();
@@ -41,14 +41,9 @@ fn every_scenario_gets_its_verdict() {
             let input = case["input"]["tool_input"].to_string();
             let why = text(case, "why");
             let reason = reply.stderr.lines().next().unwrap_or_default().to_owned();
-            wrong.push(format!(
-                "{}: {right}, got {got}: {input} ({why}) {reason}",
-                text(case, "id")
-            ));
+            wrong.push(format!("{right}, got {got}: {input} ({why}) {reason}"));
         }
-        wrong.extend(
-            stage.after(&stage.case["after"]).map(|word| format!("{}: {word}", text(case, "id"))),
-        );
+        wrong.extend(stage.after(&stage.case["after"]));
         wrong
     });
 }
@@ -67,6 +62,10 @@ fn a_line_forged_into_a_journal_frees_nothing() {
     let other = machine.session("other", &repo.root);
     let input = json!({ "file_path": repo.at("lib/core.rs"), "content": "x" });
     assert!(other.ask("Write", &input).denied());
+}
+
+fn id(case: &Value) -> String {
+    text(case, "id").to_owned()
 }
 
 /// One case brought to life.

@@ -1,10 +1,12 @@
 //! Reads the case files and collects what came out otherwise, so that one run shows every wrong
 //! verdict and not only the first.
 
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{fs, thread};
+use std::{fs, panic, thread};
 
 use serde_json::Value;
 
@@ -40,16 +42,23 @@ pub(crate) fn fill(value: &Value, marks: &[(&str, &Path)]) -> Value {
     }
 }
 
-/// Plays all cases and fails with every complaint at once.
+/// Plays all cases and fails with every complaint at once; a case that panics is one of them.
 #[track_caller]
-pub(crate) fn play<C: Sync>(cases: &[C], play_one: impl Fn(&C) -> Vec<String> + Sync) {
+pub(crate) fn play<C: Sync>(
+    cases: &[C],
+    name: impl Fn(&C) -> String + Sync,
+    play_one: impl Fn(&C) -> Vec<String> + Sync,
+) {
     let next = AtomicUsize::new(0);
     let complaints = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    complaints.lock().unwrap().append(&mut play_one(case));
+                    let played = panic::catch_unwind(AssertUnwindSafe(|| play_one(case)));
+                    let words = played.unwrap_or_else(|panic| vec![said(&*panic)]);
+                    let words = words.into_iter().map(|word| format!("{}: {word}", name(case)));
+                    complaints.lock().unwrap().extend(words);
                 }
             });
         }
@@ -58,4 +67,10 @@ pub(crate) fn play<C: Sync>(cases: &[C], play_one: impl Fn(&C) -> Vec<String> + 
     complaints.sort();
     let (wrong, all) = (complaints.len(), cases.len());
     assert!(wrong == 0, "{wrong} complaints in {all} cases:\n{}", complaints.join("\n"));
+}
+
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("PANICKED {}", text.unwrap_or("without a word"))
 }
