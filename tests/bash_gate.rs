@@ -209,6 +209,8 @@ impl Template {
             (".gitignore", "x.log\n"),
         ];
         let app = Repo::make(&proj.join("app"), &home, &files);
+        app.put("notes.md", "notes, second edition\n");
+        app.git(&["commit", "--quiet", "--all", "--message=second"]);
         fs::create_dir_all(app.at("build")).unwrap();
         app.branch_with("other", &[("docs/a.md", "other\n"), ("lib/util.rs", "fn other() {}\n")]);
         app.branch_with("corebr", &[("lib/core.rs", "fn branch() {}\n")]);

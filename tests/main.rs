@@ -4,10 +4,14 @@
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "I/O boundary: tests run processes and read files")]
 
+mod arms;
 mod bash_gate;
 mod client_driver;
 mod fail_closed;
 mod field_reports;
+mod floor;
+mod lane_life;
+mod mcp_writes;
 mod races;
 mod real_agents;
 mod real_endings;
