@@ -62,16 +62,12 @@ pub(super) fn view() -> io::Result<OwnedFd> {
 /// files of other users stay what they are; everybody else keeps their own.
 pub(super) fn enter() -> Result<Inside, Refused> {
     let root = rustix::process::geteuid().is_root();
-    let mapper = if root {
-        Some(Mapper::start().map_err(|e| Refused::Clean("fork", e))?)
-    } else {
-        None
-    };
+    let mapper =
+        if root { Some(Mapper::start().map_err(|e| Refused::Clean("fork", e))?) } else { None };
     let flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNS;
     // SAFETY: unsound only for shared descriptor tables and working directories of several
     // threads; there is one thread, and neither is unshared.
-    unsafe { unshare_unsafe(flags) }
-        .map_err(|e| Refused::Clean("user namespace", e.into()))?;
+    unsafe { unshare_unsafe(flags) }.map_err(|e| Refused::Clean("user namespace", e.into()))?;
     mapper.map_or_else(map_self, Mapper::finish).map_err(|e| Refused::Broken("id map", e))?;
     // What the machine mounts later shall appear here, what is mounted here nowhere else.
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
@@ -102,7 +98,8 @@ impl Inside {
             Mode::Open => set_attr(tree.as_fd().as_raw_fd(), 0, RDONLY)?,
             Mode::Pin => {}
         }
-        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        let flags =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
         Ok(move_mount(tree.as_fd(), "", place.as_fd(), "", flags)?)
     }
 
@@ -164,10 +161,13 @@ impl Mapper {
     fn start() -> io::Result<Self> {
         let (mut told, go) = io::pipe()?;
         let parent = std::process::id();
-        let maps: Vec<(String, String)> = [("uid_map", "/proc/self/uid_map"), ("gid_map", "/proc/self/gid_map")]
-            .into_iter()
-            .map(|(name, own)| Ok((format!("/proc/{parent}/{name}"), identity(&fs::read_to_string(own)?))))
-            .collect::<io::Result<_>>()?;
+        let maps: Vec<(String, String)> =
+            [("uid_map", "/proc/self/uid_map"), ("gid_map", "/proc/self/gid_map")]
+                .into_iter()
+                .map(|(name, own)| {
+                    Ok((format!("/proc/{parent}/{name}"), identity(&fs::read_to_string(own)?)))
+                })
+                .collect::<io::Result<_>>()?;
         match fork()? {
             Forked::Parent(child) => Ok(Self { child, go }),
             Forked::Child => {
@@ -183,7 +183,7 @@ impl Mapper {
     fn finish(mut self) -> io::Result<()> {
         self.go.write_all(b"g")?;
         match wait(self.child, Wait::Block)? {
-            Some(Ended { status, .. }) if status == 0 => Ok(()),
+            Some(Ended { status: 0, .. }) => Ok(()),
             Some(_) | None => Err(io::Error::from_raw_os_error(libc::EPERM)),
         }
     }
@@ -195,7 +195,7 @@ fn identity(map: &str) -> String {
     for line in map.lines() {
         let mut parts = line.split_whitespace();
         if let (Some(first), Some(_), Some(count)) = (parts.next(), parts.next(), parts.next()) {
-            out.push_str(&format!("{first} {first} {count}\n"));
+            out.extend([first, " ", first, " ", count, "\n"]);
         }
     }
     out
@@ -329,23 +329,23 @@ impl Caught {
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         }
     }
+}
 
-    /// Ends this process the way the command ended, so that the caller sees the same.
-    pub(super) fn die_of(&self, number: i32) -> ! {
-        // A second core file would hide the command's own.
-        let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
-        let _kept = rustix::process::setrlimit(rustix::process::Resource::Core, none);
-        // SAFETY: plain integers; a signal that does not end us leads to the exit below.
-        unsafe {
-            libc::signal(number, libc::SIG_DFL);
-            let mut set: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&raw mut set);
-            libc::sigaddset(&raw mut set, number);
-            libc::sigprocmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
-            libc::raise(number);
-        }
-        leave(128 + number)
+/// Ends this process the way the command ended, so that the caller sees the same.
+pub(super) fn die_of(number: i32) -> ! {
+    // A second core file would hide the command's own.
+    let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
+    let _kept = rustix::process::setrlimit(rustix::process::Resource::Core, none);
+    // SAFETY: plain integers; a signal that does not end us leads to the exit below.
+    unsafe {
+        libc::signal(number, libc::SIG_DFL);
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, number);
+        libc::sigprocmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
+        libc::raise(number);
     }
+    leave(128 + number)
 }
 
 /// Sends a signal; a process that is gone already has what it deserves.
@@ -367,10 +367,11 @@ pub(super) fn become_program(program: &OsStr, args: &[CString]) -> io::Error {
     let Ok(name) = CString::new(program.as_bytes()) else {
         return io::Error::from_raw_os_error(libc::EINVAL);
     };
-    let mut argv: Vec<*const libc::c_char> = args.iter().map(|a: &CString| CStr::as_ptr(a)).collect();
-    argv.push(std::ptr::null());
-    // SAFETY: `argv` is null-terminated and points into strings that live until the call is over.
-    unsafe { libc::execvp(name.as_ptr(), argv.as_ptr()) };
+    let mut pointers: Vec<*const libc::c_char> =
+        args.iter().map(|a: &CString| CStr::as_ptr(a)).collect();
+    pointers.push(std::ptr::null());
+    // SAFETY: `pointers` is null-terminated and points into strings that live until the call is over.
+    unsafe { libc::execvp(name.as_ptr(), pointers.as_ptr()) };
     io::Error::last_os_error()
 }
 

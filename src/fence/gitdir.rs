@@ -3,8 +3,8 @@
 //! directory is closed while somebody else is at work in the checkout, and lifted only for what
 //! the reader has proved.
 
-use super::plan::{Asked, Disk, Draft, There, Why};
 use super::GitWrite;
+use super::plan::{Asked, Disk, Draft, There, Why};
 use crate::policy::facts::{Hold, Root, RootKind};
 use crate::policy::lane::AbsPath;
 

@@ -34,8 +34,7 @@ pub(super) struct Live<'a> {
 }
 
 /// Something new in a folder.
-const NEW: inotify::WatchFlags =
-    inotify::WatchFlags::CREATE.union(inotify::WatchFlags::MOVED_TO);
+const NEW: inotify::WatchFlags = inotify::WatchFlags::CREATE.union(inotify::WatchFlags::MOVED_TO);
 /// The table was written.
 const WRITTEN: inotify::WatchFlags = inotify::WatchFlags::MODIFY.union(NEW);
 

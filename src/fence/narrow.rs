@@ -29,7 +29,8 @@ pub(super) fn grants(plan: &FencePlan, disk: &dyn Disk) -> Vec<AbsPath> {
             break;
         }
         let reopened = open.iter().any(|o| path.within(o));
-        let shut = closed.iter().any(|c| path.within(c) && !(reopened && above_open(c, &path, &open)));
+        let shut =
+            closed.iter().any(|c| path.within(c) && !(reopened && above_open(c, &path, &open)));
         if shut {
             continue;
         }

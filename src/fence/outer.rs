@@ -3,8 +3,8 @@
 //! which the inner ring could be taken off. Never grants read rights away.
 
 use landlock::{
-    ABI, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
-    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
 use super::Signals;
@@ -39,7 +39,8 @@ pub(super) struct Rights(RulesetCreated);
 /// Prepares write rights on `write` and everything below.
 pub(super) fn prepare(write: &[AbsPath], signals: Signals) -> Result<Rights, RulesetError> {
     let all = AccessFs::from_write(KNOWN);
-    let mut set = Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(all)?;
+    let mut set =
+        Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(all)?;
     match signals {
         Signals::Inside => set = set.scope(Scope::Signal)?,
         Signals::Anywhere => {}
@@ -49,8 +50,7 @@ pub(super) fn prepare(write: &[AbsPath], signals: Signals) -> Result<Rights, Rul
         let access = if path.as_path().is_dir() { all } else { all & AccessFs::from_file(KNOWN) };
         set = grant(set, path.as_path(), access)?;
     }
-    let device: BitFlags<AccessFs> =
-        AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+    let device: BitFlags<AccessFs> = AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
     for path in DEVICES {
         set = grant(set, path.as_ref(), device)?;
     }

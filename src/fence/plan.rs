@@ -146,9 +146,10 @@ pub fn plan(asked: &Asked<'_>, disk: &dyn Disk) -> FencePlan {
     for tree in &holds.trees {
         // A work tree is never a path prefix of another: whoever holds the main checkout does
         // not hold the linked worktree inside it.
-        let own = holds.holds.iter().any(|h| {
-            h.path == tree.path && h.root.as_ref().is_none_or(|r| *r == tree.path)
-        });
+        let own = holds
+            .holds
+            .iter()
+            .any(|h| h.path == tree.path && h.root.as_ref().is_none_or(|r| *r == tree.path));
         let shut = holds.closed.contains(&tree.path);
         if !own && !shut {
             draft.open(&tree.path);

@@ -6,7 +6,7 @@
 /// What a shell line is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// A command of the model's (or a person's `!`), as PreToolUse saw it.
+    /// A command of the model's (or a person's `!`), as `PreToolUse` saw it.
     Tool {
         /// Its text.
         command: String,
@@ -52,7 +52,8 @@ fn named(name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<String
 /// The command inside a tool call's frame. The outermost frame begins first.
 fn framed(line: &str) -> Option<String> {
     let start = line.strip_prefix("eval ").into_iter();
-    let later = line.match_indices(" && eval ").filter_map(|(at, found)| line.get(at + found.len()..));
+    let later =
+        line.match_indices(" && eval ").filter_map(|(at, found)| line.get(at + found.len()..));
     start.chain(later).find_map(|rest| {
         let (command, rest) = word(rest)?;
         let rest = rest.strip_prefix(" < /dev/null").unwrap_or(rest);
@@ -131,8 +132,10 @@ mod tests {
         for head in [OLD, NEW] {
             for command in commands {
                 for input in ["", " < /dev/null"] {
-                    let line =
-                        format!("{head}eval {}{input} && pwd -P >| /tmp/claude-06a0-cwd", quoted(command));
+                    let line = format!(
+                        "{head}eval {}{input} && pwd -P >| /tmp/claude-06a0-cwd",
+                        quoted(command)
+                    );
                     assert_eq!(tool(&line).as_deref(), Some(command), "{line}");
                 }
             }

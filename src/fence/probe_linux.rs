@@ -5,8 +5,8 @@ use std::fs;
 use super::{Level, Obstacle, Offer, Report, Signs, explain};
 use crate::fence::Signals;
 use crate::fence::apply::{self, Forked, Wait};
-use crate::fence::plan::Mode;
 use crate::fence::outer;
+use crate::fence::plan::Mode;
 use crate::policy::lane::AbsPath;
 
 const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";

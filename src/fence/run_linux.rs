@@ -38,12 +38,12 @@ pub(super) fn fenced(
     let holds = source.holds_for(&terms.who, &dir)?;
     if holds.company == Company::Alone {
         let launch = launch(command, None, Fenced::No)?;
-        let (end, used, caught) = supervise::run(launch, None)?;
-        return Ok(finish(command, terms, source, (end, used, caught)));
+        return Ok(finish(command, terms, source, supervise::run(launch, None)?));
     }
     let scratch = scratch(&variable);
     let offer = probe::offer();
-    let asked = Asked { holds: &holds, git: terms.git, dir: &dir, level: offer.level, scratch: &scratch };
+    let asked =
+        Asked { holds: &holds, git: terms.git, dir: &dir, level: offer.level, scratch: &scratch };
     let mut plan = plan(&asked, &RealDisk);
     let outside = apply::view().map_err(|e| step("root", None, e))?;
     let ring = inner_ring(&offer, &mut plan)?;
@@ -55,17 +55,7 @@ pub(super) fn fenced(
     enough(&holds, terms, level, short.as_deref())?;
     source.granted(&terms.who, &granted(level, short, &plan));
     fds::sweep(&plan).map_err(|e| step("descriptors", None, e))?;
-    let rights = match offer.landlock {
-        None => None,
-        Some(_) => {
-            let write = match &ring {
-                Ring::Built(_) | Ring::Inherited => plan.write.clone(),
-                Ring::None(_) => narrow::grants(&plan, &RealDisk),
-            };
-            let rights = outer::prepare(&write, holds.signals);
-            Some(rights.map_err(|e| step("write rights", None, std::io::Error::other(e)))?)
-        }
-    };
+    let rights = if offer.landlock.is_some() { Some(rights(&ring, &plan, &holds)?) } else { None };
     let mut live = match ring {
         Ring::Built(inside) => {
             inside.go(&dir).map_err(|e| step("directory", Some(&dir), e))?;
@@ -78,6 +68,18 @@ pub(super) fn fenced(
     let launch = launch(command, rights, Fenced::Yes)?;
     let ended = supervise::run(launch, live.as_mut())?;
     Ok(finish(command, terms, source, ended))
+}
+
+/// Write rights: everywhere in the write folders where mounts close what is held, else only beside
+/// the way to it.
+fn rights(ring: &Ring, plan: &FencePlan, holds: &Holds) -> Result<outer::Rights, FenceError> {
+    let narrowed = match ring {
+        Ring::Built(_) | Ring::Inherited => None,
+        Ring::None(_) => Some(narrow::grants(plan, &RealDisk)),
+    };
+    let write = narrowed.as_ref().unwrap_or(&plan.write);
+    outer::prepare(write, holds.signals)
+        .map_err(|e| step("write rights", None, std::io::Error::other(e)))
 }
 
 /// What became of the inner ring.
@@ -98,9 +100,10 @@ fn inner_ring(offer: &probe::Offer, plan: &mut FencePlan) -> Result<Ring, FenceE
         Ok(inside) => inside,
         Err(Refused::Broken(at, source)) => return Err(step(at, None, source)),
         Err(Refused::Clean(at, source)) => {
-            return Ok(match closed_already(plan) {
-                true => Ring::Inherited,
-                false => Ring::None(format!("{at}: {source}")),
+            return Ok(if closed_already(plan) {
+                Ring::Inherited
+            } else {
+                Ring::None(format!("{at}: {source}"))
             });
         }
     };
@@ -165,12 +168,12 @@ fn finish(
     command: &Command,
     terms: &Terms,
     source: &dyn HoldSource,
-    (end, used, caught): (End, Metering, Caught),
+    (end, used): (End, Metering),
 ) -> ExitCode {
     source.metered(&terms.who, &command.text, &used);
     match end {
         End::Code(code) => ExitCode::from(code),
-        End::Signal(number) => caught.die_of(number),
+        End::Signal(number) => apply::die_of(number),
     }
 }
 

@@ -71,7 +71,7 @@ pub(super) enum End {
 pub(super) fn run(
     launch: Launch,
     mut live: Option<&mut Live<'_>>,
-) -> Result<(End, Metering, Caught), FenceError> {
+) -> Result<(End, Metering), FenceError> {
     let step = |step| move |source| FenceError::Step { step, path: None, source };
     let mut numbers = HANDED_ON.to_vec();
     numbers.push(libc::SIGCHLD);
@@ -96,7 +96,7 @@ pub(super) fn run(
     let mut watch = Watch { child, caught, used: Metering::default(), ended: None, left: true };
     watch.until_ended(live).map_err(step("wait"))?;
     watch.used.wall_us = micros(started.elapsed());
-    let Watch { caught, mut used, ended, .. } = watch;
+    let Watch { mut used, ended, .. } = watch;
     let end = match ended {
         Some(status) if libc::WIFSIGNALED(status) => End::Signal(libc::WTERMSIG(status)),
         Some(status) => End::Code(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(1)),
@@ -106,7 +106,7 @@ pub(super) fn run(
         End::Code(code) => i32::from(*code),
         End::Signal(number) => 128 + number,
     };
-    Ok((end, used, caught))
+    Ok((end, used))
 }
 
 /// The child's side. A failure is told through the pipe, which a successful `exec` closes.
@@ -161,7 +161,7 @@ impl Watch {
             }
         }
         if let (true, Some(live)) = (self.left, live) {
-            self.stay_behind(live)?;
+            stay_behind(live)?;
         }
         Ok(())
     }
@@ -207,32 +207,32 @@ impl Watch {
             self.ended = Some(ended.status);
         }
     }
+}
 
-    /// Leaves a guard for what the command left running: in a session of its own, without the
-    /// caller's descriptors, gone as soon as nothing is left in this namespace.
-    fn stay_behind(&self, live: &mut Live<'_>) -> io::Result<()> {
-        if let Forked::Parent(_) = apply::fork()? {
-            return Ok(());
-        }
-        let quiet = || -> io::Result<()> {
-            rustix::process::setsid()?;
-            let nothing = fs::File::options().read(true).write(true).open("/dev/null")?;
-            rustix::stdio::dup2_stdin(&nothing)?;
-            rustix::stdio::dup2_stdout(&nothing)?;
-            Ok(rustix::stdio::dup2_stderr(&nothing)?)
-        };
-        if quiet().is_err() {
-            apply::leave(1);
-        }
-        while occupied() {
-            if sleep(None, Some(live), Some(LINGER)).is_ok_and(|woken| woken) {
-                live.drain();
-                live.refresh();
-                std::thread::sleep(PAUSE);
-            }
-        }
-        apply::leave(0)
+/// Leaves a guard for what the command left running: in a session of its own, without the
+/// caller's descriptors, gone as soon as nothing is left in this namespace.
+fn stay_behind(live: &mut Live<'_>) -> io::Result<()> {
+    if let Forked::Parent(_) = apply::fork()? {
+        return Ok(());
     }
+    let quiet = || -> io::Result<()> {
+        rustix::process::setsid()?;
+        let nothing = fs::File::options().read(true).write(true).open("/dev/null")?;
+        rustix::stdio::dup2_stdin(&nothing)?;
+        rustix::stdio::dup2_stdout(&nothing)?;
+        Ok(rustix::stdio::dup2_stderr(&nothing)?)
+    };
+    if quiet().is_err() {
+        apply::leave(1);
+    }
+    while occupied() {
+        if sleep(None, Some(live), Some(LINGER)).is_ok_and(|woken| woken) {
+            live.drain();
+            live.refresh();
+            std::thread::sleep(PAUSE);
+        }
+    }
+    apply::leave(0)
 }
 
 /// Waits until something happens; true when it concerns the fence. While `rest` runs, claims are

@@ -1,4 +1,4 @@
-//! Tickets: PreToolUse leaves one for the command it let through, so that the prefix, whose
+//! Tickets: `PreToolUse` leaves one for the command it let through, so that the prefix, whose
 //! environment names no agent, knows whose command it is and what was proved about it. A ticket
 //! only ever narrows what nobody's command gets; a lost or doubtful one costs rights, never gives
 //! any. Lives in the table's own folder, which no fenced command can write.
@@ -27,7 +27,7 @@ pub enum Run {
     Own,
 }
 
-/// What PreToolUse knows about a command it let through.
+/// What `PreToolUse` knows about a command it let through.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
     /// Whose command it is.
