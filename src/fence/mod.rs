@@ -164,7 +164,7 @@ pub trait HoldSource {
     fn wakes(&self) -> Vec<AbsPath>;
     /// The folder of the tickets.
     fn tickets(&self) -> AbsPath;
-    /// Told once, before the command starts.
+    /// Told once, as the command starts.
     fn granted(&self, who: &Who, granted: &Granted);
     /// Told once, when the command has ended.
     fn metered(&self, who: &Who, command: &str, used: &Metering);

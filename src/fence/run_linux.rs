@@ -38,7 +38,7 @@ pub(super) fn fenced(
     let holds = source.holds_for(&terms.who, &dir)?;
     if holds.company == Company::Alone {
         let launch = launch(command, None, Fenced::No)?;
-        return Ok(finish(command, terms, source, supervise::run(launch, None)?));
+        return Ok(finish(command, terms, source, supervise::run(launch, None, &|| {})?));
     }
     let scratch = scratch(&variable);
     let offer = probe::offer();
@@ -53,7 +53,7 @@ pub(super) fn fenced(
         Ring::None(why) => (Level::None, Some(why.clone())),
     };
     enough(&holds, terms, level, short.as_deref())?;
-    source.granted(&terms.who, &granted(level, short, &plan));
+    let told = granted(level, short, &plan);
     fds::sweep(&plan).map_err(|e| step("descriptors", None, e))?;
     let rights = if offer.landlock.is_some() { Some(rights(&ring, &plan, &holds)?) } else { None };
     let mut live = match ring {
@@ -66,7 +66,7 @@ pub(super) fn fenced(
         Ring::Inherited | Ring::None(_) => None,
     };
     let launch = launch(command, rights, Fenced::Yes)?;
-    let ended = supervise::run(launch, live.as_mut())?;
+    let ended = supervise::run(launch, live.as_mut(), &|| source.granted(&terms.who, &told))?;
     Ok(finish(command, terms, source, ended))
 }
 

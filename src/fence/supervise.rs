@@ -67,10 +67,11 @@ pub(super) enum End {
     Signal(i32),
 }
 
-/// Runs the command to its end.
+/// Runs the command to its end. `begun` is called once it is on its way, from outside the fence.
 pub(super) fn run(
     launch: Launch,
     mut live: Option<&mut Live<'_>>,
+    begun: &dyn Fn(),
 ) -> Result<(End, Metering), FenceError> {
     let step = |step| move |source| FenceError::Step { step, path: None, source };
     let mut numbers = HANDED_ON.to_vec();
@@ -90,6 +91,7 @@ pub(super) fn run(
     if let Some(live) = live.as_deref_mut() {
         live.step_outside().map_err(step("root"))?;
     }
+    begun();
     if let Some(error) = failure(&mut told) {
         return Err(FenceError::Start { program, source: error });
     }
