@@ -2,7 +2,9 @@
 
 pub mod applet;
 pub mod config;
+pub mod fence;
 pub mod git;
+pub mod hook;
 pub mod journal;
 pub mod kernel;
 pub mod operator;
