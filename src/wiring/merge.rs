@@ -41,8 +41,7 @@ pub fn merge(text: &str, wiring: &Wiring) -> Result<(String, Marks), EditError> 
     let mut doc = Document::new(text)?;
     let mut marks = Marks::default();
     for entry in &wiring.entries {
-        let event = entry.event.as_str();
-        append(&mut doc, &["hooks", event], &entry.group(), &mut marks)?;
+        append(&mut doc, &["hooks", entry.event], &entry.group(), &mut marks)?;
     }
     for folder in &wiring.folders {
         let path = ["permissions", "additionalDirectories"];
@@ -115,7 +114,7 @@ pub fn holds(text: &str, wiring: &Wiring) -> Result<bool, EditError> {
     let wanted: Vec<_> = wiring
         .entries
         .iter()
-        .map(|entry| (entry.event.clone(), entry.matcher.clone(), entry.handler()))
+        .map(|entry| (entry.event.to_owned(), entry.matcher.map(str::to_owned), entry.handler()))
         .collect();
     let same = found.len() == wanted.len() && wanted.iter().all(|entry| found.contains(entry));
     let folders = root.value("permissions").and_then(|node| node.value("additionalDirectories"));

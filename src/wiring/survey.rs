@@ -14,6 +14,8 @@ pub struct Wired {
     pub matcher: String,
     /// The command line, with its exec-form arguments appended.
     pub command: String,
+    /// Seconds until the client gives up, as written; a tiny one would let every call through.
+    pub timeout: Option<String>,
     /// Ours or somebody else's.
     pub owner: Owner,
 }
@@ -47,6 +49,8 @@ pub struct Survey {
     pub folders: Vec<String>,
     /// The program that runs shell lines.
     pub prefix: Option<String>,
+    /// Plugins that are switched on.
+    pub plugins: Vec<String>,
 }
 
 impl Survey {
@@ -67,7 +71,7 @@ impl Survey {
 /// Reads a settings text.
 pub fn survey(text: &str) -> Result<Survey, Malformed> {
     let root = parse(text)?;
-    let hooks = root.value("hooks").map(entries).unwrap_or_default();
+    let hooks = root.value("hooks").map(|hooks| entries(hooks, text)).unwrap_or_default();
     let env = root.value("env");
     let prefix = env.and_then(|env| env.value(super::merge::PREFIX)).and_then(Node::text);
     let folders = root.value("permissions").and_then(|node| node.value("additionalDirectories"));
@@ -77,10 +81,11 @@ pub fn survey(text: &str) -> Result<Survey, Malformed> {
         switches: switches(&root, text),
         folders: folders.iter().filter_map(Node::text).map(str::to_owned).collect(),
         prefix: prefix.map(str::to_owned),
+        plugins: plugins(&root, text),
     })
 }
 
-fn entries(hooks: &Node) -> Vec<Wired> {
+fn entries(hooks: &Node, text: &str) -> Vec<Wired> {
     let mut found = Vec::new();
     for event in hooks.members() {
         for group in event.value.elements() {
@@ -92,16 +97,24 @@ fn entries(hooks: &Node) -> Vec<Wired> {
                     args.iter().filter_map(Node::text).fold(command.to_owned(), |line, arg| {
                         format!("{line} {}", shell_words::quote(arg))
                     });
+                let timeout = handler.value("timeout").and_then(|n| text.get(n.span.clone()));
                 found.push(Wired {
                     event: event.key.clone(),
                     matcher: matcher.to_owned(),
                     owner: if is_ours(&line) { Owner::Us } else { Owner::Other },
                     command: line,
+                    timeout: timeout.map(str::to_owned),
                 });
             }
         }
     }
     found
+}
+
+fn plugins(root: &Node, text: &str) -> Vec<String> {
+    let all = root.value("enabledPlugins").map(Node::members).unwrap_or_default();
+    let on = all.iter().filter(|plugin| text.get(plugin.value.span.clone()) == Some("true"));
+    on.map(|plugin| plugin.key.clone()).collect()
 }
 
 fn switches(root: &Node, text: &str) -> Vec<Switch> {
@@ -148,6 +161,8 @@ mod tests {
         assert!(!survey(&WIRED.replace("\"Bash\"", "\"Nothing\"")).unwrap().keeps(&before));
         let off = WIRED.replacen('{', "{\"disableAllHooks\": true, ", 1);
         assert!(!survey(&off).unwrap().keeps(&before));
+        let hasty = WIRED.replace("|| exit 2\"", "|| exit 2\", \"timeout\": 0.001");
+        assert!(!survey(&hasty).unwrap().keeps(&before));
         assert!(!survey("{}").unwrap().keeps(&before));
     }
 }

@@ -1,21 +1,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::wiring::entry::{OnFailure, Spec};
+use crate::applet::Event;
 
 fn wiring() -> Wiring {
-    let spec = |event: &str, matcher: Option<&str>, on_failure| Spec {
-        event: event.to_owned(),
-        matcher: matcher.map(str::to_owned),
-        timeout: 10,
-        on_failure,
-    };
-    let entries = [
-        spec("PreToolUse", Some("Bash|Write"), OnFailure::Block),
-        spec("Stop", None, OnFailure::Report),
-    ];
+    let entries = [Event::PreToolUse.wire(), Event::Stop.wire()];
     Wiring {
-        entries: entries.iter().map(|spec| Entry::installed(spec, "/b/octo-hook")).collect(),
+        entries: entries.iter().map(|row| Entry::installed(row, "/b/octo-hook")).collect(),
         folders: vec!["/home/dev/.octorato".to_owned()],
         prefix: Some("/b/octo-sh".to_owned()),
     }
@@ -96,8 +87,8 @@ fn a_lost_receipt_still_takes_everything_of_ours() {
 #[test]
 fn an_older_or_doubled_wiring_does_not_hold() {
     let (wired, _) = merge("{}", &wiring()).unwrap();
-    assert!(!holds(&wired.replace("/b/octo-hook Stop", "/old/octo-hook Stop"), &wiring()).unwrap());
-    assert!(!holds(&wired.replace("\"timeout\": 10", "\"timeout\": 1"), &wiring()).unwrap());
+    assert!(!holds(&wired.replace("\"/b/octo-hook\"", "\"/old/octo-hook\""), &wiring()).unwrap());
+    assert!(!holds(&wired.replace("\"timeout\": 20", "\"timeout\": 1"), &wiring()).unwrap());
     let (twice, _) = merge(&wired, &wiring()).unwrap();
     assert!(!holds(&twice, &wiring()).unwrap());
     assert!(!holds("{}", &wiring()).unwrap());
