@@ -46,7 +46,7 @@ pub fn create(ctx: &Context<'_>, request: &Request) -> Result<Made, TreeError> {
     let (plan, news) = match plan::create(request, &facts)? {
         Decision::Existing(row) => {
             drop(lock);
-            return known(ctx, *row);
+            return known(ctx, request, *row);
         }
         Decision::New(plan) => (plan, News::New),
         Decision::Again(plan) => (plan, News::Again),
@@ -63,6 +63,7 @@ pub fn create(ctx: &Context<'_>, request: &Request) -> Result<Made, TreeError> {
     }
     point("create.registered");
     drop(lock);
+    send(ctx, request, &row)?;
     let row = filled(ctx, row)?;
     let made = Made { base: base_line(&plan), notes: told(&plan, &row), news, row };
     let text = format!("worktree {} on {} from {}", made.row.path, made.row.branch, made.base);
@@ -84,14 +85,29 @@ fn filled(ctx: &Context<'_>, row: TreeRow) -> Result<TreeRow, TreeError> {
 }
 
 /// The session's tree as it stands; one whose maker died is filled by this call.
-fn known(ctx: &Context<'_>, mut row: TreeRow) -> Result<Made, TreeError> {
+fn known(ctx: &Context<'_>, request: &Request, mut row: TreeRow) -> Result<Made, TreeError> {
     row.seen = ctx.now;
     ctx.registry.put(&row)?;
+    send(ctx, request, &row)?;
     if row.state == State::Preparing {
         row = filled(ctx, row)?;
     }
     let notes = row.notes.clone();
     Ok(Made { row, news: News::Known, base: String::new(), notes })
+}
+
+/// From now on the session's work for the checkout it came from is done in its tree.
+fn send(ctx: &Context<'_>, request: &Request, row: &TreeRow) -> Result<(), TreeError> {
+    if row.name.is_some() {
+        // A further tree is some agent's; the session itself stays where it is.
+        return Ok(());
+    }
+    ctx.registry.sent(&row.session, &row.main, &row.path)?;
+    let from = git::root_of(&request.from).map(|r| r.path);
+    if let Some(from) = from.filter(|f| *f != row.main && *f != row.path) {
+        ctx.registry.sent(&row.session, &from, &row.path)?;
+    }
+    Ok(())
 }
 
 fn finish_burials(ctx: &Context<'_>, request: &Request, common: &AbsPath) -> Result<(), TreeError> {

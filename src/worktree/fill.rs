@@ -75,6 +75,10 @@ fn steps(ctx: &Context<'_>, row: &mut TreeRow, root: &Root) -> Result<(), TreeEr
     row.notes.extend(submodules::bring(root, &row.main));
     ports::give(ctx, row, root)?;
     row.notes.extend(hooks(root));
+    if !ctx.prefs.waiting.is_empty() {
+        let note = "the project's setup commands wait for a person: octo worktree approve";
+        row.notes.push(note.to_owned());
+    }
     row.notes.dedup();
     point("fill.done");
     Ok(())

@@ -11,6 +11,7 @@ use crate::policy::lane::{AbsPath, Pid};
 use crate::policy::verdict::What;
 
 pub mod apply;
+pub mod engine;
 pub mod facts;
 pub mod fault;
 pub mod fill;
@@ -24,6 +25,7 @@ pub mod reap;
 pub mod row;
 pub mod seed;
 pub mod submodules;
+pub mod table;
 
 #[cfg(test)]
 mod tests;
@@ -75,6 +77,8 @@ pub struct Prefs {
     pub ports: u16,
     /// Approved setup commands, run in the background.
     pub setup: Vec<String>,
+    /// A project's setup commands that no person has approved yet.
+    pub waiting: Vec<String>,
     /// More patterns of ignored files to bring along, in `.gitignore` syntax.
     pub copy: Vec<String>,
     /// Folders to check out (cone); empty: as the checkout it is made from.
@@ -95,6 +99,7 @@ impl Default for Prefs {
             start: Start::Head,
             ports: 0,
             setup: Vec::new(),
+            waiting: Vec::new(),
             copy: Vec::new(),
             sparse: Vec::new(),
             floor: 512 << 20,
@@ -151,6 +156,10 @@ pub trait Registry: Sync {
     fn users(&self, root: &AbsPath) -> Result<Vec<User>, RegistryError>;
     /// Live lanes, and custody whoever holds it, in this root.
     fn claims(&self, root: &AbsPath) -> Result<Vec<Claim>, RegistryError>;
+    /// A session's work for the checkout `from` is done in `tree` from now on.
+    fn sent(&self, session: &Pid, from: &AbsPath, tree: &AbsPath) -> Result<(), RegistryError>;
+    /// Nobody is sent to `tree` any more: it is gone.
+    fn recalled(&self, session: &Pid, tree: &AbsPath) -> Result<(), RegistryError>;
     /// Writes a line into the journal.
     fn note(&self, session: &Pid, what: What, text: &str);
 }

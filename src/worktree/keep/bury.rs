@@ -238,6 +238,7 @@ fn settle(
     row.state = State::Archived { keep: name_of(burial) };
     row.ports = None;
     ctx.registry.put(&row)?;
+    ctx.registry.recalled(&row.session, &row.path)?;
     point("bury.archived");
     burial.left = delete(trash.as_path());
     if present(row.path.as_path()) {

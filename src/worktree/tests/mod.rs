@@ -96,6 +96,14 @@ impl Registry for FileRegistry {
         Ok(claims.iter().filter(|c| c.path.within(root)).cloned().collect())
     }
 
+    fn sent(&self, _: &Pid, _: &AbsPath, _: &AbsPath) -> Result<(), RegistryError> {
+        Ok(())
+    }
+
+    fn recalled(&self, _: &Pid, _: &AbsPath) -> Result<(), RegistryError> {
+        Ok(())
+    }
+
     fn note(&self, _session: &Pid, _what: What, _text: &str) {}
 }
 
