@@ -34,7 +34,8 @@ pub fn start(args: Vec<OsString>) -> ExitCode {
     let rest = args.get(rest..).unwrap_or_default().to_vec();
     match applet.map(|a| a.run) {
         Some(Run::Hook(role)) => hook::main(role, &rest),
-        Some(Run::Dim | Run::Shell) => ExitCode::from(2),
+        Some(Run::Dim) => operator::dim::start(&rest),
+        Some(Run::Shell) => ExitCode::from(2),
         Some(Run::Operator) | None => operator::start(args),
     }
 }

@@ -138,7 +138,7 @@ impl Engine {
         Ok(rows.into_iter().find(|r| r.path == path).unwrap_or(row))
     }
 
-    /// The trees of a session: what SessionStart says and exports.
+    /// The trees of a session: what a starting session is told, and what is exported.
     pub fn of_session(&self, session: &Pid) -> Result<Vec<TreeRow>, TreeError> {
         let rows = self.table.rows(None)?;
         Ok(rows.into_iter().filter(|r| r.session == *session).collect())

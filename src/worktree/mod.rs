@@ -11,6 +11,7 @@ use crate::policy::lane::{AbsPath, Pid};
 use crate::policy::verdict::What;
 
 pub mod apply;
+pub mod care;
 pub mod engine;
 pub mod facts;
 pub mod fault;
@@ -22,10 +23,13 @@ pub mod plan;
 pub mod ports;
 pub mod procs;
 pub mod reap;
+pub mod recover;
 pub mod row;
+pub mod scope;
 pub mod seed;
 pub mod submodules;
 pub mod table;
+pub mod view;
 
 #[cfg(test)]
 mod tests;

@@ -43,25 +43,25 @@ fn commit(row: &TreeRow, file: &str) {
 #[test]
 fn m123_what_holds_work_is_kept_with_its_reason() {
     let mut bench = Bench::new();
-    let rows: Vec<TreeRow> =
-        ["a", "b", "d", "e", "f", "g", "h"].iter().map(|n| bench.tree(&format!("s-{n}"))).collect();
-    let [a, b, d, e, f, g, h] = rows.as_slice() else { panic!() };
-    write(&a.path, "a.txt", "modified\n");
-    write(&b.path, "untracked.txt", "u\n");
-    git(&d.path, &["checkout", "-q", "--detach"]);
-    commit(d, "d.txt");
-    write(&e.path, "a.txt", "staged\n");
-    git(&e.path, &["add", "a.txt"]);
-    write(&e.path, "a.txt", &read(&bench.main, "a.txt"));
-    write(&f.path, "a.txt", "stashed\n");
-    git(&f.path, &["stash", "-q"]);
-    git(&g.path, &["commit", "-q", "--allow-empty", "-m", "g"]);
+    let tree = |name: &str| bench.tree(name);
+    let (modified, untracked, detached) = (tree("s-a"), tree("s-b"), tree("s-d"));
+    let (staged, stashed, rebasing, ahead) = (tree("s-e"), tree("s-f"), tree("s-g"), tree("s-h"));
+    write(&modified.path, "a.txt", "modified\n");
+    write(&untracked.path, "untracked.txt", "u\n");
+    git(&detached.path, &["checkout", "-q", "--detach"]);
+    commit(&detached, "d.txt");
+    write(&staged.path, "a.txt", "staged\n");
+    git(&staged.path, &["add", "a.txt"]);
+    write(&staged.path, "a.txt", &read(&bench.main, "a.txt"));
+    write(&stashed.path, "a.txt", "stashed\n");
+    git(&stashed.path, &["stash", "-q"]);
+    git(&rebasing.path, &["commit", "-q", "--allow-empty", "-m", "g"]);
     drop(
-        Git::new(g.path.as_path())
+        Git::new(rebasing.path.as_path())
             .env("GIT_SEQUENCE_EDITOR", "sed -i s/pick/edit/")
             .run(&["rebase", "-q", "-i", "HEAD~1"]),
     );
-    commit(h, "h.txt");
+    commit(&ahead, "h.txt");
     bench.now += 30 * 86_400;
     let old = [Risk::Abandoned];
     assert!(kept(gone(&bench, "s-a", &old)).contains("1 changed and 0 untracked"));
@@ -77,7 +77,7 @@ fn m123_what_holds_work_is_kept_with_its_reason() {
     // Abandoned but clean: the folder goes, the branch stays.
     let (restore, branch) = buried(gone(&bench, "s-h", &old));
     assert_eq!((restore.as_str(), branch), ("octo worktree recreate s-h", BranchFate::Stays));
-    assert!(!exists(h.path.as_path()));
+    assert!(!exists(ahead.path.as_path()));
     assert_eq!(git(&bench.main, &["show", "dim/s-h:h.txt"]), "x");
     assert_eq!(read(&bench.tree("s-h").path, "h.txt"), "x\n");
 }
