@@ -5,6 +5,10 @@
 //! text --parse--> ast::Script --walk(World, dir)--> Reading { invocations, opaque }
 //! ```
 
+mod ast;
+mod fuel;
+mod parse;
+
 use super::facts::Why;
 
 /// A piece of an argument as far as it could be known before the command runs.
