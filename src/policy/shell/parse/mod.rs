@@ -15,6 +15,8 @@ mod word;
 
 use std::collections::BTreeSet;
 
+pub(super) use ansi::decode;
+
 use super::ast::Script;
 use super::fuel::Fuel;
 use crate::policy::facts::Why;
