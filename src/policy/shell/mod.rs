@@ -16,6 +16,7 @@ mod unwrap;
 mod walk;
 
 pub use text::HOLE;
+pub use unwrap::{WRAPPERS, Wrapper};
 
 use super::facts::Why;
 

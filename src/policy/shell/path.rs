@@ -24,6 +24,12 @@ pub(super) fn logical(path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
+/// `.` and doubled slashes taken out; `..` stays.
+pub(super) fn tidy(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    format!("/{}", parts.join("/"))
+}
+
 /// The last component.
 pub(super) fn base(path: &str) -> &str {
     let path = path.trim_end_matches('/');

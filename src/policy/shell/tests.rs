@@ -30,10 +30,10 @@ impl Disk {
         }
         Self { files }
     }
+}
 
-    fn below(&self, dir: &str) -> String {
-        format!("{}/", super::path::logical(dir).trim_end_matches('/'))
-    }
+fn below(dir: &str) -> String {
+    format!("{}/", super::path::logical(dir).trim_end_matches('/'))
 }
 
 impl World for Disk {
@@ -46,7 +46,7 @@ impl World for Disk {
     }
 
     fn entry(&self, path: &str) -> Entry {
-        let below = self.below(path);
+        let below = below(path);
         if self.files.contains_key(&super::path::logical(path)) {
             Entry::File
         } else if self.files.keys().any(|name| name.starts_with(&below)) {
@@ -61,7 +61,7 @@ impl World for Disk {
     }
 
     fn list(&self, dir: &str, limit: usize) -> Option<Vec<String>> {
-        let below = self.below(dir);
+        let below = below(dir);
         let mut names: Vec<String> = self
             .files
             .keys()
@@ -101,9 +101,12 @@ fn line(invocation: &Invocation) -> String {
     };
     words.extend(invocation.argv.iter().map(shown));
     words.extend(invocation.more.then(|| "...".to_owned()));
-    words.extend(invocation.redirects.iter().map(|r| {
-        format!("{}{}", if r.append { ">>" } else { ">" }, shown(&r.target))
-    }));
+    words.extend(
+        invocation
+            .redirects
+            .iter()
+            .map(|r| format!("{}{}", if r.append { ">>" } else { ">" }, shown(&r.target))),
+    );
     words.join(" ")
 }
 
@@ -116,10 +119,40 @@ fn quiet(line: &str) -> bool {
     let word = line.split(' ').find(|word| !word.starts_with('[') || *word == "[").unwrap_or("");
     matches!(
         word,
-        "echo" | "printf" | "true" | "false" | "cat" | "cd" | "pushd" | "popd" | "find" | "test"
-            | "[" | "set" | "shift" | "export" | "local" | "alias" | "trap" | ":" | "read" | "mktemp"
-            | "pwd" | "dirname" | "basename" | "exit" | "break" | "continue" | "return" | "source"
-            | "." | "unset" | "ls" | "declare" | "seq" | "mkdir"
+        "echo"
+            | "printf"
+            | "true"
+            | "false"
+            | "cat"
+            | "cd"
+            | "pushd"
+            | "popd"
+            | "find"
+            | "test"
+            | "["
+            | "set"
+            | "shift"
+            | "export"
+            | "local"
+            | "alias"
+            | "trap"
+            | ":"
+            | "read"
+            | "mktemp"
+            | "pwd"
+            | "dirname"
+            | "basename"
+            | "exit"
+            | "break"
+            | "continue"
+            | "return"
+            | "source"
+            | "."
+            | "unset"
+            | "ls"
+            | "declare"
+            | "seq"
+            | "mkdir"
     ) && !line.contains('>')
 }
 
@@ -156,8 +189,14 @@ fn directories_follow_cd() {
     says("cd nowhere; rm x", &["[/r/nowhere] rm x", "rm x"]);
     says("mkdir -p new/sub; cd new; rm x", &["[/r/new] rm x"]);
     says("[ -d lib ] && cd lib; rm x", &["[/r/lib] rm x", "rm x"]);
-    says("cd \"$(git rev-parse --show-toplevel)\" && rm x", &["git rev-parse --show-toplevel", "rm x"]);
-    says("cd lib; cd \"$(git rev-parse --show-toplevel)\" && rm x", &["[/r/lib] git rev-parse --show-toplevel", "rm x"]);
+    says(
+        "cd \"$(git rev-parse --show-toplevel)\" && rm x",
+        &["git rev-parse --show-toplevel", "rm x"],
+    );
+    says(
+        "cd lib; cd \"$(git rev-parse --show-toplevel)\" && rm x",
+        &["[/r/lib] git rev-parse --show-toplevel", "rm x"],
+    );
     says("cd $(mktemp -d) && rm -rf *", &["[FRESH] rm -rf ?"]);
     says("cd $WHERE && rm x", &["[?] rm x"]);
     says("D=$(cd lib && pwd); rm $D/x", &["rm /r/lib/x"]);
@@ -179,7 +218,10 @@ fn variables_are_known_where_the_text_says_so() {
     says("D=$(mktemp -d); cp a \"$D/\"", &["cp a FRESH/"]);
     says("for f in a b; do rm \"$f\"; done", &["rm a", "rm b"]);
     says("for f in lib/*.rs; do rm $f; done", &["rm lib/core.rs", "rm lib/util.rs"]);
-    says("for d in a b; do echo x > \"$d/README\"; done", &["echo x >a/README", "echo x >b/README"]);
+    says(
+        "for d in a b; do echo x > \"$d/README\"; done",
+        &["echo x >a/README", "echo x >b/README"],
+    );
     says("set -- a 'b c'; rm \"$@\" $1", &["rm a b c a"]);
     says("set -- a b; shift; rm $1", &["rm b"]);
     says("f() { rm \"$1\"; }; f lib/core.rs", &["rm lib/core.rs"]);
@@ -197,7 +239,6 @@ fn variables_are_known_where_the_text_says_so() {
     says("rm$IFS-rf lib", &["rm -rf lib"]);
     says("export G=1; x; H=2 y", &["x", "y"]);
     says("unset x; rm a$x", &["rm a"]);
-    says("{ rm,-rf,x }", &[]);
 }
 
 #[test]
@@ -242,33 +283,116 @@ fn words_expand_as_in_bash() {
     assert_eq!((glob.exact(), glob.glob.as_deref()), (Some("lib/*.tmp"), Some("lib/*.tmp")));
 }
 
+/// Ways to run `rm x`.
+const RUN: &[&str] = &[
+    "rm x",
+    "(rm x)",
+    "{ rm x; }",
+    "! rm x",
+    "time rm x",
+    "if true; then rm x; fi",
+    "if rm x; then :; fi",
+    "if false; then :; elif rm x; then :; fi",
+    "true && rm x",
+    "false || rm x",
+    "while rm x; do :; done",
+    "until false; do rm x; break; done",
+    "for i in 1; do rm x; done",
+    "for ((i=0;i<1;i++)); do rm x; done",
+    "case a in a) rm x;; esac",
+    "case a in b) ;& *) rm x;; esac",
+    "select i in a; do rm x; break; done",
+    "f() { rm x; }; f",
+    "function f { rm x; }; f",
+    "f() ( rm x ); f",
+    "echo $(rm x)",
+    "echo `rm x`",
+    "echo \"$(rm x)\"",
+    "cat <(rm x)",
+    "echo > $(rm x)",
+    "tee >(rm x)",
+    "local y=$(rm x)",
+    "[[ $(rm x) ]]",
+    "(( $(rm x) ))",
+    "a=($(rm x))",
+    "a[$(rm x)]=1",
+    "echo ${y:-$(rm x)}",
+    "echo ${y[$(rm x)]}",
+    "cat <<E\n$(rm x)\nE",
+    "cat <<< $(rm x)",
+    "coproc rm x",
+    "rm x &",
+    "true | rm x",
+    "rm x | true",
+    "true |& rm x",
+    "echo {a,$(rm x)}",
+    "trap 'rm x' EXIT",
+    "eval rm x",
+    "eval 'rm x'",
+    "bash -c 'rm x'",
+    "bash <<< 'rm x'",
+    "bash <<E\nrm x\nE",
+    "bash -s <<E\nrm x\nE",
+    "echo 'rm x' | bash",
+    "echo 'rm x' | sh -s",
+    "source <(echo 'rm x')",
+    ". /dev/stdin <<< 'rm x'",
+    "bash -ec 'rm x'",
+    "bash --norc -c 'rm x'",
+    "bash -euo pipefail -c 'rm x'",
+    "sh -c 'sh -c \"rm x\"'",
+    "bash -c 'rm \"$0\"' x",
+    "sh -c 'rm $1' _ x",
+    "alias ll='rm x'; ll",
+    "alias r=rm; r x",
+    "env -S 'rm x'",
+    "env A=1 rm x",
+    "env -i -u B rm x",
+    "sudo -u root rm x",
+    "sudo A=1 rm x",
+    "doas rm x",
+    "xargs rm <<< x",
+    "echo x | xargs rm",
+    "xargs -I{} rm {} <<< x",
+    "xargs -n1 rm <<< x",
+    "printf 'x\\0' | xargs -0 rm",
+    "echo x | xargs -I% sh -c 'rm %'",
+    "flock l rm x",
+    "flock l -c 'rm x'",
+    "watch -n1 rm x",
+    "script -qc 'rm x' /dev/null",
+    "busybox rm x",
+    "su u -c 'rm x'",
+    "parallel rm ::: x",
+    "parallel 'rm {}' ::: x",
+    "git -c alias.z='!rm x' z",
+    "git bisect run rm x",
+    "hyperfine 'rm x'",
+    "echo 'rm x' | at now",
+    "cat > s.sh <<'E'\nrm x\nE\nbash s.sh",
+    "echo 'rm x' > s.sh; ./s.sh",
+    "echo 'rm x' > s.sh; . ./s.sh",
+    "echo 'rm x' > s.sh; bash < s.sh",
+    "r() { rm \"$@\"; }; r x",
+    "set -- rm x; \"$@\"",
+    "c=(rm x); \"${c[@]}\"",
+    "c=(rm); c+=(x); \"${c[@]}\"",
+    "cmd=rm; eval \"$cmd x\"",
+    "exec rm x",
+    "command rm x",
+    "nohup timeout 5 nice rm x",
+    "rm x; )",
+    "rm x\n)",
+    "rm x\nif",
+    "x() { :; }; rm x",
+    "echo \\) ; rm x",
+    "# c\nrm x",
+    "x=$'it\\'s'; rm x",
+];
+
 #[test]
 fn everything_that_runs_is_seen() {
-    for text in [
-        "rm x", "(rm x)", "{ rm x; }", "! rm x", "time rm x", "if true; then rm x; fi",
-        "if rm x; then :; fi", "if false; then :; elif rm x; then :; fi", "true && rm x", "false || rm x",
-        "while rm x; do :; done", "until false; do rm x; break; done", "for i in 1; do rm x; done",
-        "for ((i=0;i<1;i++)); do rm x; done", "case a in a) rm x;; esac", "case a in b) ;& *) rm x;; esac",
-        "select i in a; do rm x; break; done", "f() { rm x; }; f", "function f { rm x; }; f",
-        "f() ( rm x ); f", "echo $(rm x)", "echo `rm x`", "echo \"$(rm x)\"", "cat <(rm x)", "echo > $(rm x)",
-        "tee >(rm x)", "local y=$(rm x)", "[[ $(rm x) ]]", "(( $(rm x) ))", "a=($(rm x))", "a[$(rm x)]=1",
-        "echo ${y:-$(rm x)}", "echo ${y[$(rm x)]}", "cat <<E\n$(rm x)\nE", "cat <<< $(rm x)", "coproc rm x",
-        "rm x &", "true | rm x", "rm x | true", "true |& rm x", "echo {a,$(rm x)}", "trap 'rm x' EXIT",
-        "eval rm x", "eval 'rm x'", "bash -c 'rm x'", "bash <<< 'rm x'", "bash <<E\nrm x\nE", "bash -s <<E\nrm x\nE",
-        "echo 'rm x' | bash", "echo 'rm x' | sh -s", "source <(echo 'rm x')", ". /dev/stdin <<< 'rm x'",
-        "bash -ec 'rm x'", "bash --norc -c 'rm x'", "bash -euo pipefail -c 'rm x'", "sh -c 'sh -c \"rm x\"'",
-        "bash -c 'rm \"$0\"' x", "sh -c 'rm $1' _ x", "alias ll='rm x'; ll", "alias r=rm; r x",
-        "env -S 'rm x'", "env A=1 rm x", "env -i -u B rm x", "sudo -u root rm x", "sudo A=1 rm x", "doas rm x",
-        "xargs rm <<< x", "echo x | xargs rm", "xargs -I{} rm {} <<< x", "xargs -n1 rm <<< x",
-        "printf 'x\\0' | xargs -0 rm", "echo x | xargs -I% sh -c 'rm %'", "flock l rm x", "flock l -c 'rm x'",
-        "watch -n1 rm x", "script -qc 'rm x' /dev/null", "busybox rm x", "su u -c 'rm x'", "parallel rm ::: x",
-        "parallel 'rm {}' ::: x", "git -c alias.z='!rm x' z", "git bisect run rm x", "hyperfine 'rm x'",
-        "echo 'rm x' | at now", "cat > s.sh <<'E'\nrm x\nE\nbash s.sh", "echo 'rm x' > s.sh; ./s.sh",
-        "echo 'rm x' > s.sh; . ./s.sh", "echo 'rm x' > s.sh; bash < s.sh", "r() { rm \"$@\"; }; r x",
-        "set -- rm x; \"$@\"", "c=(rm x); \"${c[@]}\"", "c=(rm); c+=(x); \"${c[@]}\"", "cmd=rm; eval \"$cmd x\"",
-        "exec rm x", "command rm x", "nohup timeout 5 nice rm x", "rm x; )", "rm x\n)", "rm x\nif",
-        "x() { :; }; rm x", "echo \\) ; rm x", "# c\nrm x", "x=$'it\\'s'; rm x",
-    ] {
+    for text in RUN {
         let all = lines(text);
         let seen = all.iter().any(|line| line == "rm x" || line == "rm x >?");
         assert!(seen, "{text:?}: {all:?} {:?}", reading(text).unread);
@@ -278,10 +402,25 @@ fn everything_that_runs_is_seen() {
 #[test]
 fn what_is_only_text_stays_text() {
     for text in [
-        "echo 'rm x'", "echo rm x", "git commit -m 'rm x'", "# rm x", "cat <<'E'\nrm x\nE", "cat > f <<E\nrm x\nE",
-        "grep -rn 'rm x' docs", "ssh h 'rm x'", "docker run i rm x", "kubectl exec p -- rm x", "bash -n -c 'rm x'",
-        "git commit -m \"$(cat <<'E'\nrm x\nE\n)\"", "python3 -c 'rm x'", "f() { rm x; }", "command -v rm",
-        "ls | grep 'rm x'", "tee f <<'E'\nit's; rm x\nE", "printf '%s' 'rm x'", "awk '{ rm x }' f",
+        "echo 'rm x'",
+        "echo rm x",
+        "git commit -m 'rm x'",
+        "# rm x",
+        "cat <<'E'\nrm x\nE",
+        "cat > f <<E\nrm x\nE",
+        "grep -rn 'rm x' docs",
+        "ssh h 'rm x'",
+        "docker run i rm x",
+        "kubectl exec p -- rm x",
+        "bash -n -c 'rm x'",
+        "git commit -m \"$(cat <<'E'\nrm x\nE\n)\"",
+        "python3 -c 'rm x'",
+        "f() { rm x; }",
+        "command -v rm",
+        "ls | grep 'rm x'",
+        "tee f <<'E'\nit's; rm x\nE",
+        "printf '%s' 'rm x'",
+        "awk '{ rm x }' f",
     ] {
         let reading = reading(text);
         let rm = |i: &Invocation| i.argv.first().and_then(Arg::exact) == Some("rm");
@@ -293,19 +432,49 @@ fn what_is_only_text_stays_text() {
 #[test]
 fn ordinary_commands_leave_nothing_unread() {
     for text in [
-        "ls", "cargo test 2>&1 | tail -5", "npm run build", "cd /x && git status", "set -euo pipefail",
-        "for f in *.rs; do sed -i 's/a/b/' \"$f\"; done", "while read -r f; do rm \"$f\"; done < list",
-        "[ -f x ] && rm x || true", "python3 - <<'E'\nprint('a')\nE", "export X=1; ./run.sh",
-        "VAR=$(git rev-parse HEAD); echo $VAR", "{ a; b; } > log 2>&1", "git log --format='%h > %s'",
-        "find . -name '*.rs' | xargs grep -l foo", "cat f | sort | uniq -c | sort -rn | head",
-        "diff <(sort a) <(sort b)", "bash ./run.sh", "bash missing.sh", "source missing.sh", "sh -c 'ls'",
-        "cat <<EOF > f\n$x `date` it's\nEOF", "trap 'rm -rf \"$T\"' EXIT; T=$(mktemp -d)", "test -n \"$X\" && ls",
-        "curl -s https://x/y?z=1 | jq .", "echo $((1+2))", "git commit -m \"$(date): x\"", "a=1 b=2 make -j4",
-        "kill %1; wait; jobs", "time cargo build", "(sleep 1; ls) &", "case $x in a|b) ls;; *) ;; esac",
-        "while true; do ls; sleep 1; done", "docker run --rm -v $PWD:/x i sh -c 'rm -rf /x'", "exec 3>&1; ls >&3",
-        "[[ $x =~ ^a(b|c)$ ]] && echo y", "if ! grep -q a f; then echo a >> f; fi", "printf -v x '%s' a; echo $x",
-        "find . -exec sh -c 'echo \"$1\"' _ {} \\;", "ls *.foo", "node -e \"console.log(1)\"", "cd \"$DIR\"; ls",
-        "git diff --name-only | while read -r f; do echo \"$f\"; done", "select x in a b; do echo $x; done",
+        "ls",
+        "cargo test 2>&1 | tail -5",
+        "npm run build",
+        "cd /x && git status",
+        "set -euo pipefail",
+        "for f in *.rs; do sed -i 's/a/b/' \"$f\"; done",
+        "while read -r f; do rm \"$f\"; done < list",
+        "[ -f x ] && rm x || true",
+        "python3 - <<'E'\nprint('a')\nE",
+        "export X=1; ./run.sh",
+        "VAR=$(git rev-parse HEAD); echo $VAR",
+        "{ a; b; } > log 2>&1",
+        "git log --format='%h > %s'",
+        "find . -name '*.rs' | xargs grep -l foo",
+        "cat f | sort | uniq -c | sort -rn | head",
+        "diff <(sort a) <(sort b)",
+        "bash ./run.sh",
+        "bash missing.sh",
+        "source missing.sh",
+        "sh -c 'ls'",
+        "cat <<EOF > f\n$x `date` it's\nEOF",
+        "trap 'rm -rf \"$T\"' EXIT; T=$(mktemp -d)",
+        "test -n \"$X\" && ls",
+        "curl -s https://x/y?z=1 | jq .",
+        "echo $((1+2))",
+        "git commit -m \"$(date): x\"",
+        "a=1 b=2 make -j4",
+        "kill %1; wait; jobs",
+        "time cargo build",
+        "(sleep 1; ls) &",
+        "case $x in a|b) ls;; *) ;; esac",
+        "while true; do ls; sleep 1; done",
+        "docker run --rm -v $PWD:/x i sh -c 'rm -rf /x'",
+        "exec 3>&1; ls >&3",
+        "[[ $x =~ ^a(b|c)$ ]] && echo y",
+        "if ! grep -q a f; then echo a >> f; fi",
+        "printf -v x '%s' a; echo $x",
+        "find . -exec sh -c 'echo \"$1\"' _ {} \\;",
+        "ls *.foo",
+        "node -e \"console.log(1)\"",
+        "cd \"$DIR\"; ls",
+        "git diff --name-only | while read -r f; do echo \"$f\"; done",
+        "select x in a b; do echo $x; done",
     ] {
         let reading = reading(text);
         assert!(reading.unread.is_empty(), "{text:?}: {:?}", reading.unread);
@@ -334,7 +503,7 @@ fn what_cannot_be_read_is_said() {
 fn find_runs_its_commands_on_what_it_finds() {
     says("find . -name core.rs -execdir rm {} \\;", &["[/r/lib] rm ./core.rs"]);
     says("find . -name '*.rs' -exec rm {} +", &["rm ./lib/core.rs ./lib/util.rs"]);
-    says("find lib -type f | xargs rm", &["xargs", "rm"].iter().skip(2).copied().chain(["rm lib/core.rs lib/util.rs"]).collect::<Vec<_>>().as_slice());
+    says("find lib -type f | xargs rm", &["rm lib/core.rs lib/util.rs"]);
     says("find . -name '*.orig' -exec rm {} \\;", &[]);
     says("find lib ! -name core.rs -type f -exec rm {} \\;", &["rm lib/util.rs"]);
     says("find lib \\( -name core.rs -o -name x \\) -exec rm {} \\;", &["rm lib/core.rs"]);
@@ -366,16 +535,50 @@ fn standard_input_is_reported() {
 #[test]
 fn redirections_of_every_spelling_open_their_file() {
     for text in [
-        "a > f", "a >f", "a>f", "a 1> f", "a 2> f", "a >| f", "a &> f", "a >& f", "a {fd}> f", "exec > f", "> f",
-        "(a) > f", "{ a; } > f", "for i in 1; do a; done > f", "if a; then b; fi > f", "while a; do b; done > f",
-        "case a in a) b;; esac > f", "g() { a; } > f; g", "g() { a; }; g > f", "bash -c a > f", "eval a > f",
-        "[[ a ]] > f", "(( 1 )) > f", "a <> f", "a > 'f'", "x=f; a > $x", "a <<E > f\nE", "xargs a > f",
+        "a > f",
+        "a >f",
+        "a>f",
+        "a 1> f",
+        "a 2> f",
+        "a >| f",
+        "a &> f",
+        "a >& f",
+        "a {fd}> f",
+        "exec > f",
+        "> f",
+        "(a) > f",
+        "{ a; } > f",
+        "for i in 1; do a; done > f",
+        "if a; then b; fi > f",
+        "while a; do b; done > f",
+        "case a in a) b;; esac > f",
+        "g() { a; } > f; g",
+        "g() { a; }; g > f",
+        "bash -c a > f",
+        "eval a > f",
+        "[[ a ]] > f",
+        "(( 1 )) > f",
+        "a <> f",
+        "a > 'f'",
+        "x=f; a > $x",
+        "a <<E > f\nE",
+        "xargs a > f",
     ] {
         let reading = reading(text);
         let file = |i: &Invocation| i.redirects.iter().any(|r| r.target.exact() == Some("f"));
         assert!(reading.invocations.iter().any(file), "{text}: {reading:?}");
     }
-    for text in ["a 2>&1", "a >&2", "a 2>&-", "a <f", "a <&3", "[[ a > f ]]", "(( a > f ))", "a '>' f", "a \\> f"] {
+    for text in [
+        "a 2>&1",
+        "a >&2",
+        "a 2>&-",
+        "a <f",
+        "a <&3",
+        "[[ a > f ]]",
+        "(( a > f ))",
+        "a '>' f",
+        "a \\> f",
+    ] {
         let reading = reading(text);
         assert!(reading.invocations.iter().all(|i| i.redirects.is_empty()), "{text}: {reading:?}");
     }

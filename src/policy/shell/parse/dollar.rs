@@ -87,8 +87,8 @@ impl Parser<'_> {
                 break;
             }
             let next = self.peek(1);
-            let escaped = matches!(next, b'`' | b'\\' | b'$')
-                || (next == b'"' && quote == Quote::Quoted);
+            let escaped =
+                matches!(next, b'`' | b'\\' | b'$') || (next == b'"' && quote == Quote::Quoted);
             self.at += usize::from(escaped);
             body.push_str(self.slice(self.at, self.at + 1));
             self.at += 1;

@@ -50,31 +50,24 @@ impl Parser<'_> {
 
     /// Steps over the operator's sign.
     fn sign(&mut self, bare: bool) -> Option<Kind> {
-        if self.peek(0) == b'&' {
-            return match (self.peek(1), self.peek(2)) {
-                (b'>', b'>') if bare => self.skip(3, Kind::To(Operator::BothAppend)),
-                (b'>', _) if bare => self.skip(2, Kind::To(Operator::Both)),
-                _ => None,
-            };
-        }
-        match (self.peek(0), self.peek(1), self.peek(2)) {
-            (b'<', b'<', b'<') => self.skip(3, Kind::To(Operator::HereString)),
-            (b'<', b'<', b'-') => self.skip(3, Kind::Heredoc { strips_tabs: true }),
-            (b'<', b'<', _) => self.skip(2, Kind::Heredoc { strips_tabs: false }),
-            (b'<', b'>', _) => self.skip(2, Kind::To(Operator::ReadWrite)),
-            (b'<', b'&', _) => self.skip(2, Kind::To(Operator::DuplicateIn)),
-            (b'>', b'>', _) => self.skip(2, Kind::To(Operator::Append)),
-            (b'>', b'&', _) => self.skip(2, Kind::To(Operator::DuplicateOut)),
-            (b'>', b'|', _) => self.skip(2, Kind::To(Operator::Write)),
-            (b'<' | b'>', b'(', _) => None,
-            (b'<', _, _) => self.skip(1, Kind::To(Operator::Read)),
-            (b'>', _, _) => self.skip(1, Kind::To(Operator::Write)),
-            _ => None,
-        }
-    }
-
-    fn skip(&mut self, bytes: usize, kind: Kind) -> Option<Kind> {
-        self.at += bytes;
+        let sign = (self.peek(0), self.peek(1), self.peek(2));
+        let (length, kind) = match sign {
+            (b'&', b'>', b'>') if bare => (3, Kind::To(Operator::BothAppend)),
+            (b'&', b'>', _) if bare => (2, Kind::To(Operator::Both)),
+            (b'<', b'<', b'<') => (3, Kind::To(Operator::HereString)),
+            (b'<', b'<', b'-') => (3, Kind::Heredoc { strips_tabs: true }),
+            (b'<', b'<', _) => (2, Kind::Heredoc { strips_tabs: false }),
+            (b'<', b'>', _) => (2, Kind::To(Operator::ReadWrite)),
+            (b'<', b'&', _) => (2, Kind::To(Operator::DuplicateIn)),
+            (b'>', b'>', _) => (2, Kind::To(Operator::Append)),
+            (b'>', b'&', _) => (2, Kind::To(Operator::DuplicateOut)),
+            (b'>', b'|', _) => (2, Kind::To(Operator::Write)),
+            (b'<' | b'>', b'(', _) => return None,
+            (b'<', _, _) => (1, Kind::To(Operator::Read)),
+            (b'>', _, _) => (1, Kind::To(Operator::Write)),
+            _ => return None,
+        };
+        self.at += length;
         Some(kind)
     }
 }

@@ -31,10 +31,12 @@ impl Parser<'_> {
             }
             let Some(word) = self.word()? else { break };
             let first = simple.words.is_empty();
-            if first && simple.assignments.is_empty() && simple.redirections.is_empty() {
-                if let Some(name) = self.defines(&word)? {
-                    return self.body(&name);
-                }
+            if first
+                && simple.assignments.is_empty()
+                && simple.redirections.is_empty()
+                && let Some(name) = self.defines(&word)?
+            {
+                return self.body(&name);
             }
             declares |= first && word.as_bare().is_some_and(|w| DECLARES.contains(&w));
             simple.words.push(Argument::Word(word));

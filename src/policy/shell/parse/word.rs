@@ -76,10 +76,11 @@ impl Parser<'_> {
     /// Plain text, up to what ends it or opens an extended pattern.
     fn run(&mut self, word: &mut Word) {
         let bytes = self.rest().as_bytes();
-        let plain = bytes.iter().zip(bytes.iter().skip(1).chain([&0])).take_while(|(byte, next)| {
-            let opener = **next == b'(' && matches!(byte, b'?' | b'*' | b'+' | b'@' | b'!');
-            !ends_word(**byte) && !opener
-        });
+        let plain =
+            bytes.iter().zip(bytes.iter().skip(1).chain([&0])).take_while(|(byte, next)| {
+                let opener = **next == b'(' && matches!(byte, b'?' | b'*' | b'+' | b'@' | b'!');
+                !ends_word(**byte) && !opener
+            });
         let length = plain.count();
         word.bare(self.slice(self.at, self.at + length));
         self.at += length;
@@ -172,9 +173,8 @@ impl Parser<'_> {
         while !self.at_end() {
             self.tick()?;
             match self.peek(0) {
-                b' ' | b'\t' | b'\n' | b'&' | b';' if open == 0 => break,
+                b' ' | b'\t' | b'\n' | b'&' | b';' | b')' if open == 0 => break,
                 b'|' if open == 0 && self.peek(1) == b'|' => break,
-                b')' if open == 0 => break,
                 byte if is_meta(byte) => {
                     match byte {
                         b'(' => open += 1,

@@ -5,17 +5,22 @@ use super::{instead, report};
 use crate::policy::shell::walk::{Call, Via, Walker};
 use crate::policy::shell::{Arg, Dir};
 
-const ENV: Spec = Spec {
-    short: "uCSP",
-    attached: "",
-    long: &["unset", "chdir", "split-string"],
-};
+const ENV: Spec = Spec { short: "uCSP", attached: "", long: &["unset", "chdir", "split-string"] };
 const SUDO: Spec = Spec {
     short: "ugpCrtThDRUa",
     attached: "",
     long: &[
-        "user", "group", "prompt", "close-from", "role", "type", "command-timeout", "host",
-        "chdir", "chroot", "other-user",
+        "user",
+        "group",
+        "prompt",
+        "close-from",
+        "role",
+        "type",
+        "command-timeout",
+        "host",
+        "chdir",
+        "chroot",
+        "other-user",
     ],
 };
 
@@ -81,8 +86,8 @@ fn in_dir(walker: &mut Walker<'_>, dir: Option<Dir>, call: Call) {
 }
 
 fn values(scan: &Scan<'_>, names: &[&str]) -> Vec<String> {
-    let named = scan.options.iter().filter(|(name, _)| names.contains(&name.as_str()));
-    named.filter_map(|(_, value)| value.as_ref()?.exact().map(str::to_owned)).collect()
+    let given = scan.options.iter().filter(|(name, _)| names.contains(&name.as_str()));
+    given.filter_map(|(_, value)| value.as_ref()?.exact().map(str::to_owned)).collect()
 }
 
 /// Assignments at the front, and the command behind them.

@@ -127,9 +127,10 @@ fn run(walker: &mut Walker<'_>, call: &Call, command: &Command<'_>, files: &[Arg
             return;
         }
         let mark = |arg: &Arg| arg.exact() == Some("{}");
-        let argv = command.words.iter().flat_map(|arg| {
-            if mark(arg) { files.to_vec() } else { vec![arg.clone()] }
-        });
+        let argv = command
+            .words
+            .iter()
+            .flat_map(|arg| if mark(arg) { files.to_vec() } else { vec![arg.clone()] });
         drop(walker.dispatch(Call { argv: argv.collect(), ..base }, Via::Program));
         return;
     }
@@ -241,8 +242,16 @@ impl<'a> Order<'a> {
                 *rest = rest.get(2..).unwrap_or_default();
                 Expr::Other(Truth::Yes)
             }
-            "-prune" | "-depth" | "-d" | "-mount" | "-xdev" | "-true" | "-follow"
-            | "-daystart" | "-noleaf" | "-ignore_readdir_race" => Expr::Other(Truth::Yes),
+            "-prune"
+            | "-depth"
+            | "-d"
+            | "-mount"
+            | "-xdev"
+            | "-true"
+            | "-follow"
+            | "-daystart"
+            | "-noleaf"
+            | "-ignore_readdir_race" => Expr::Other(Truth::Yes),
             "-false" => Expr::Other(Truth::No),
             "-empty" | "-executable" | "-readable" | "-writable" | "-nouser" | "-nogroup" => {
                 Expr::Other(Truth::Maybe)

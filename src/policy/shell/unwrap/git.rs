@@ -1,9 +1,9 @@
 //! The places where git runs a command it was given. Everything else about git belongs to the
 //! programs layer, so git itself is always reported too.
 
+use super::instead;
 use super::options::{Spec, scan};
 use super::text::{by_shell, line};
-use super::instead;
 use crate::policy::shell::text::Text;
 use crate::policy::shell::walk::{Call, Via, Walker};
 use crate::policy::shell::{Arg, Dir, path};
@@ -63,8 +63,14 @@ fn verbs(walker: &mut Walker<'_>, verb: &str, args: &[Arg], call: &Call) {
         "rebase" => texts(walker, args, &["-x", "--exec"], call),
         "filter-branch" => {
             let filters = [
-                "--tree-filter", "--index-filter", "--env-filter", "--msg-filter",
-                "--parent-filter", "--commit-filter", "--tag-name-filter", "--setup",
+                "--tree-filter",
+                "--index-filter",
+                "--env-filter",
+                "--msg-filter",
+                "--parent-filter",
+                "--commit-filter",
+                "--tag-name-filter",
+                "--setup",
             ];
             walker.inside(Dir::Fresh, |walker| texts(walker, args, &filters, call));
         }
@@ -99,7 +105,7 @@ fn texts(walker: &mut Walker<'_>, args: &[Arg], names: &[&str], call: &Call) {
 fn cloned(walker: &mut Walker<'_>, args: &[Arg]) {
     let Some(last) = args.last() else { return };
     let Some(text) = last.exact() else { return };
-    if text.contains(':') || text.ends_with(".git") {
+    if text.contains(':') || text.strip_suffix(".git").is_some() {
         let name = path::base(text.rsplit(':').next().unwrap_or(text));
         walker.make(&Arg::text(name.strip_suffix(".git").unwrap_or(name)));
     } else {

@@ -11,6 +11,7 @@ mod text;
 mod xargs;
 
 pub(super) use find::found;
+pub use table::{WRAPPERS, Wrapper};
 
 use super::walk::{Call, Via, Walker};
 use super::{Arg, path};
@@ -38,9 +39,9 @@ pub(super) fn unwrap(walker: &mut Walker<'_>, name: &str, call: Call, via: Via) 
         "at" | "batch" => text::at(walker, &call),
         "hyperfine" => text::hyperfine(walker, &call),
         "command" | "builtin" | "exec" if via != Via::Program => {
-            return table::peel(walker, name, call, Via::Builtin);
+            return table::peel(walker, name, &call, Via::Builtin);
         }
-        _ => return table::peel(walker, name, call, Via::Program),
+        _ => return table::peel(walker, name, &call, Via::Program),
     }
     None
 }

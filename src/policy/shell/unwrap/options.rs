@@ -25,8 +25,8 @@ pub(super) struct Scan<'a> {
 impl Scan<'_> {
     /// The last value given to an option under any of its names.
     pub(super) fn value(&self, names: &[&str]) -> Option<&Arg> {
-        let named = self.options.iter().rev().find(|(name, _)| names.contains(&name.as_str()));
-        named.and_then(|(_, value)| value.as_ref())
+        let given = self.options.iter().rev().find(|(name, _)| names.contains(&name.as_str()));
+        given.and_then(|(_, value)| value.as_ref())
     }
 
     /// True when an option is there under any of its names.
@@ -70,16 +70,9 @@ fn long(arg: &Arg, tail: &[Arg], spec: Spec, options: &mut Vec<(String, Option<A
     // getopt takes any unique beginning of a long option.
     let known = spec.long.iter().find(|name| **name == bare);
     let known = known.or_else(|| spec.long.iter().find(|name| name.starts_with(bare)));
-    match known {
-        Some(name) => {
-            options.push((format!("--{name}"), tail.first().cloned()));
-            1
-        }
-        None => {
-            options.push((prefix.to_owned(), None));
-            0
-        }
-    }
+    let name = known.map_or_else(|| prefix.to_owned(), |name| format!("--{name}"));
+    options.push((name, known.and_then(|_| tail.first().cloned())));
+    usize::from(known.is_some())
 }
 
 /// Reads a cluster of short options; returns how many further words it takes.
@@ -125,14 +118,13 @@ pub(super) fn words(text: &str) -> Vec<String> {
     while let Some(c) = chars.next() {
         match (quote, c) {
             (Some(q), c) if c == q => quote = None,
-            (Some(_), c) => word.get_or_insert_default().push(c),
             (None, '\'' | '"') => {
                 quote = Some(c);
                 word.get_or_insert_default();
             }
             (None, '\\') => word.get_or_insert_default().extend(chars.next()),
             (None, c) if c.is_ascii_whitespace() => words.extend(word.take()),
-            (None, c) => word.get_or_insert_default().push(c),
+            (_, c) => word.get_or_insert_default().push(c),
         }
     }
     words.extend(word);

@@ -6,13 +6,13 @@ use super::{Failed, instead, report};
 use crate::policy::shell::Arg;
 use crate::policy::shell::walk::{Call, Via, Walker};
 
-/// A wrapper.
+/// A wrapper, as a row.
 #[derive(Debug)]
-pub(super) struct Wrapper {
+pub struct Wrapper {
     /// Its names.
-    pub(super) names: &'static [&'static str],
+    pub names: &'static [&'static str],
     /// Words that must follow before it runs anything (`uv run`).
-    pub(super) sub: &'static [&'static str],
+    pub sub: &'static [&'static str],
     /// Options that take a value.
     pub(super) spec: Spec,
     /// Options that must be there (`gdb --args`).
@@ -22,9 +22,9 @@ pub(super) struct Wrapper {
     /// Operands of its own in front of the command.
     pub(super) operands: usize,
     /// Run `rm x`.
-    pub(super) yes: &'static [&'static str],
+    pub yes: &'static [&'static str],
     /// Do not run `rm`.
-    pub(super) no: &'static [&'static str],
+    pub no: &'static [&'static str],
 }
 
 const NONE: Spec = Spec { short: "", attached: "", long: &[] };
@@ -45,7 +45,7 @@ const fn spec(short: &'static str, long: &'static [&'static str]) -> Spec {
 }
 
 /// All of them.
-pub(super) const WRAPPERS: &[Wrapper] = &[
+pub const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["command"],
         query: &["-v", "-V"],
@@ -114,7 +114,10 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper {
         names: &["numactl"],
-        spec: spec("iNmCplw", &["interleave", "cpunodebind", "membind", "physcpubind", "preferred"]),
+        spec: spec(
+            "iNmCplw",
+            &["interleave", "cpunodebind", "membind", "physcpubind", "preferred"],
+        ),
         yes: &["numactl -N 0 -m 0 rm x", "numactl --membind=0 rm x"],
         ..ROW
     },
@@ -178,11 +181,7 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         yes: &["pkexec --user root rm x"],
         ..ROW
     },
-    Wrapper {
-        names: &["entr"],
-        yes: &["ls | entr -r rm x"],
-        ..ROW
-    },
+    Wrapper { names: &["entr"], yes: &["ls | entr -r rm x"], ..ROW },
     Wrapper {
         names: &["npx", "bunx", "pnpx"],
         spec: spec("pw", &["package", "workspace"]),
@@ -223,7 +222,7 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
 ];
 
 /// Takes a plain wrapper off; reports what is none.
-pub(super) fn peel(walker: &mut Walker<'_>, name: &str, call: Call, via: Via) -> Failed {
+pub(super) fn peel(walker: &mut Walker<'_>, name: &str, call: &Call, via: Via) -> Failed {
     let args = call.argv.get(1..).unwrap_or_default();
     let row = WRAPPERS.iter().find(|row| {
         row.names.contains(&name)
@@ -231,7 +230,7 @@ pub(super) fn peel(walker: &mut Walker<'_>, name: &str, call: Call, via: Via) ->
             && row.sub.len() <= args.len()
     });
     let Some(row) = row else {
-        report(walker, name, &call);
+        report(walker, name, call);
         return None;
     };
     let scan = scan(args.get(row.sub.len()..).unwrap_or_default(), row.spec);
@@ -239,17 +238,16 @@ pub(super) fn peel(walker: &mut Walker<'_>, name: &str, call: Call, via: Via) ->
     let lacks = !row.needs.is_empty() && !scan.has(row.needs);
     if command.is_empty() || lacks || scan.has(row.query) {
         if name == "exec" {
-            walker.emit_redirects(&call);
+            walker.emit_redirects(call);
         } else {
-            report(walker, name, &call);
+            report(walker, name, call);
         }
         return None;
     }
     if let Some(file) = scan.value(&["-o", "--output"]).filter(|_| traces(name)) {
-        let argv = vec![Arg::text("tee"), file.clone()];
-        walker.emit(&Call { argv, ..Call::default() });
+        walker.emit(&Call { argv: vec![Arg::text("tee"), file.clone()], ..Call::default() });
     }
-    let inner = instead(&call, command);
+    let inner = instead(call, command);
     let failed = walker.dispatch(inner, via);
     if name == "exec" { None } else { failed }
 }
@@ -257,4 +255,27 @@ pub(super) fn peel(walker: &mut Walker<'_>, name: &str, call: Call, via: Via) ->
 /// Wrappers whose `-o` names a file they write.
 fn traces(name: &str) -> bool {
     matches!(name, "time" | "strace" | "ltrace")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WRAPPERS;
+    use crate::policy::shell::tests::{lines, reading};
+
+    #[test]
+    fn every_example_of_every_row_is_right() {
+        for row in WRAPPERS {
+            assert!(!row.yes.is_empty(), "{row:?}");
+            for text in row.yes {
+                assert!(lines(text).iter().any(|line| line == "rm x"), "{text}: {:?}", lines(text));
+                assert!(reading(text).unread.is_empty(), "{text}");
+                let wrapper = text.split([' ', '/']).find(|word| row.names.contains(word));
+                assert!(wrapper.is_some(), "{text} is no example of {:?}", row.names);
+            }
+            for text in row.no {
+                let ran = lines(text).iter().any(|line| line == "rm" || line.starts_with("rm "));
+                assert!(!ran, "{text}: {:?}", lines(text));
+            }
+        }
+    }
 }

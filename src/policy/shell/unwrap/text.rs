@@ -31,7 +31,11 @@ fn rest(call: &Call) -> &[Arg] {
 
 /// `flock FILE command…`, `flock FILE -c text`, `flock -c text FILE`.
 pub(super) fn flock(walker: &mut Walker<'_>, call: &Call) {
-    let spec = Spec { short: "wEc", attached: "", long: &["timeout", "wait", "conflict-exit-code", "command"] };
+    let spec = Spec {
+        short: "wEc",
+        attached: "",
+        long: &["timeout", "wait", "conflict-exit-code", "command"],
+    };
     let found = scan(rest(call), spec);
     let operands = found.rest.get(1..).unwrap_or_default();
     if let Some(text) = found.value(&["-c", "--command"]) {
@@ -107,12 +111,33 @@ pub(super) fn at(walker: &mut Walker<'_>, call: &Call) {
 
 /// `hyperfine 'text' …`: every operand, and the texts around them.
 pub(super) fn hyperfine(walker: &mut Walker<'_>, call: &Call) {
-    let spec = Spec { short: "wrmMpscSnLPuD", attached: "", long: &["warmup", "runs", "min-runs", "max-runs", "prepare", "setup", "cleanup", "conclude", "shell", "command-name", "export-json", "export-markdown", "export-csv", "style", "parameter-list"] };
+    let spec = Spec {
+        short: "wrmMpscSnLPuD",
+        attached: "",
+        long: &[
+            "warmup",
+            "runs",
+            "min-runs",
+            "max-runs",
+            "prepare",
+            "setup",
+            "cleanup",
+            "conclude",
+            "shell",
+            "command-name",
+            "export-json",
+            "export-markdown",
+            "export-csv",
+            "style",
+            "parameter-list",
+        ],
+    };
     let mut args = rest(call);
     while !args.is_empty() {
         let found = scan(args, spec);
         for (name, value) in &found.options {
-            let runs = matches!(name.as_str(), "-p" | "--prepare" | "-s" | "--setup" | "-c" | "--cleanup");
+            let runs =
+                matches!(name.as_str(), "-p" | "--prepare" | "-s" | "--setup" | "-c" | "--cleanup");
             if let (true, Some(text)) = (runs, value) {
                 by_shell(walker, call, &Text::of(text));
             }

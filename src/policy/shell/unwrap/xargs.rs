@@ -1,7 +1,7 @@
 //! `xargs` and `parallel`: commands whose operands come from somewhere else.
 
-use super::options::{Spec, scan, words};
 use super::instead;
+use super::options::{Spec, scan, words};
 use crate::policy::shell::text::Text;
 use crate::policy::shell::walk::{Call, Holes, Input, Via, Walker};
 use crate::policy::shell::{Arg, Piece};
@@ -14,7 +14,9 @@ const XARGS: Spec = Spec {
 const PARALLEL: Spec = Spec {
     short: "jSNnLdIaC",
     attached: "iXmD",
-    long: &["jobs", "delay", "timeout", "results", "joblog", "tmpdir", "workdir", "colsep", "arg-file"],
+    long: &[
+        "jobs", "delay", "timeout", "results", "joblog", "tmpdir", "workdir", "colsep", "arg-file",
+    ],
 };
 /// Commands that are told apart; more are taken together.
 const RUNS: usize = 64;
@@ -30,7 +32,8 @@ pub(super) fn xargs(walker: &mut Walker<'_>, call: &Call) {
     let found = scan(call.argv.get(1..).unwrap_or_default(), XARGS);
     let echo = [Arg::text("echo")];
     let command = if found.rest.is_empty() { &echo[..] } else { found.rest };
-    let replaced = found.value(&["-I", "-i", "--replace", "-J"]).map(|arg| arg.exact().unwrap_or(""));
+    let replaced =
+        found.value(&["-I", "-i", "--replace", "-J"]).map(|arg| arg.exact().unwrap_or(""));
     let replaced = replaced.map(|text| if text.is_empty() { "{}" } else { text });
     let replaced = replaced.or_else(|| found.has(&["--replace"]).then_some("{}"));
     let delimiter = if found.has(&["-0", "--null"]) {
@@ -70,9 +73,10 @@ pub(super) fn xargs(walker: &mut Walker<'_>, call: &Call) {
 /// `parallel`: its words are joined and run by a shell.
 pub(super) fn parallel(walker: &mut Walker<'_>, call: &Call) {
     let found = scan(call.argv.get(1..).unwrap_or_default(), PARALLEL);
-    let split = found.rest.iter().position(|arg| {
-        matches!(arg.exact(), Some(":::" | "::::" | ":::+" | "::::+"))
-    });
+    let split = found
+        .rest
+        .iter()
+        .position(|arg| matches!(arg.exact(), Some(":::" | "::::" | ":::+" | "::::+")));
     let (command, listed) = match split {
         Some(at) => (
             found.rest.get(..at).unwrap_or_default(),
@@ -115,9 +119,10 @@ pub(super) fn parallel(walker: &mut Walker<'_>, call: &Call) {
 fn operands(walker: &Walker<'_>, input: &Input, delimiter: Option<char>) -> Operands {
     let text = match input {
         Input::Text(text) => text.clone(),
-        Input::File(file) => match walker.written(file).or_else(|| {
-            walker.stored(file).map(|text| Text::known(&text))
-        }) {
+        Input::File(file) => match walker
+            .written(file)
+            .or_else(|| walker.stored(file).map(|text| Text::known(&text)))
+        {
             Some(text) => text,
             None => return Operands { known: Vec::new(), more: true },
         },

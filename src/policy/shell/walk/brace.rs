@@ -20,6 +20,16 @@ pub(super) enum Symbol<'a> {
 
 type Symbols<'a> = Vec<Symbol<'a>>;
 
+/// What the inside of braces offers.
+enum Choices<'a> {
+    /// Nothing: they are characters.
+    None,
+    /// More than is looked at.
+    TooMany,
+    /// These.
+    Words(Vec<Symbols<'a>>),
+}
+
 /// The words a word becomes; `None` when there are too many.
 pub(super) fn expand(parts: &[Part]) -> Option<Vec<Symbols<'_>>> {
     let symbols = symbols(parts);
@@ -60,26 +70,34 @@ fn sequence<'a>(symbols: &[Symbol<'a>], depth: usize) -> Option<Vec<Symbols<'a>>
     let mut rest = symbols;
     while let [first, tail @ ..] = rest {
         rest = tail;
-        if let Symbol::Mark('{') = first
-            && let Some((inner, behind)) = group(tail)
-            && let Some(choices) = choices(inner, depth)?
-        {
-            rest = behind;
-            if words.len() * choices.len() > WORDS {
-                return None;
+        let group = match first {
+            Symbol::Mark('{') => group(tail),
+            Symbol::Mark(_) | Symbol::Bare(_) | Symbol::Part(_) => None,
+        };
+        let choices = group.map_or(Choices::None, |(inner, _)| choices(inner, depth));
+        match (choices, group) {
+            (Choices::TooMany, _) => return None,
+            (Choices::Words(choices), Some((_, behind))) => {
+                rest = behind;
+                if words.len() * choices.len() > WORDS {
+                    return None;
+                }
+                words = product(&words, &choices);
             }
-            words = words
-                .iter()
-                .flat_map(|word| choices.iter().map(|choice| [word.clone(), choice.clone()].concat()))
-                .collect();
-        } else {
-            let symbol = plain(first.clone());
-            for word in &mut words {
-                word.push(symbol.clone());
+            (Choices::Words(_) | Choices::None, _) => {
+                let symbol = plain(first.clone());
+                for word in &mut words {
+                    word.push(symbol.clone());
+                }
             }
         }
     }
     Some(words)
+}
+
+fn product<'a>(words: &[Symbols<'a>], choices: &[Symbols<'a>]) -> Vec<Symbols<'a>> {
+    let both = |word: &Symbols<'a>, choice: &Symbols<'a>| [word.as_slice(), choice].concat();
+    words.iter().flat_map(|word| choices.iter().map(move |choice| both(word, choice))).collect()
 }
 
 /// The inside of a group that was just opened, and what follows its `}`.
@@ -98,9 +116,9 @@ fn group<'s, 'a>(symbols: &'s [Symbol<'a>]) -> Option<(&'s [Symbol<'a>], &'s [Sy
     None
 }
 
-/// What a group's inside offers; `Some(None)` when it is no brace expansion.
-fn choices<'a>(inner: &[Symbol<'a>], depth: usize) -> Option<Option<Vec<Symbols<'a>>>> {
-    let Some(depth) = depth.checked_sub(1) else { return None };
+/// What a group's inside offers.
+fn choices<'a>(inner: &[Symbol<'a>], depth: usize) -> Choices<'a> {
+    let Some(depth) = depth.checked_sub(1) else { return Choices::TooMany };
     let mut pieces: Vec<&[Symbol<'a>]> = Vec::new();
     let (mut open, mut start) = (0_usize, 0);
     for (at, symbol) in inner.iter().enumerate() {
@@ -117,26 +135,27 @@ fn choices<'a>(inner: &[Symbol<'a>], depth: usize) -> Option<Option<Vec<Symbols<
     if pieces.is_empty() {
         return match inner {
             [Symbol::Bare(text)] => range(text),
-            _ => Some(None),
+            _ => Choices::None,
         };
     }
     pieces.push(inner.get(start..).unwrap_or_default());
     let mut all = Vec::new();
     for piece in pieces {
-        all.extend(sequence(piece, depth)?);
+        let Some(words) = sequence(piece, depth) else { return Choices::TooMany };
+        all.extend(words);
         if all.len() > WORDS {
-            return None;
+            return Choices::TooMany;
         }
     }
-    Some(Some(all))
+    Choices::Words(all)
 }
 
 /// `1..9`, `a..e`, with a step.
-fn range<'a>(text: &str) -> Option<Option<Vec<Symbols<'a>>>> {
+fn range<'a>(text: &str) -> Choices<'a> {
     let mut ends = text.split("..");
-    let (Some(from), Some(to)) = (ends.next(), ends.next()) else { return Some(None) };
+    let (Some(from), Some(to)) = (ends.next(), ends.next()) else { return Choices::None };
     let step = ends.next().map_or(Some(1), |step| step.parse::<i64>().ok());
-    let (Some(step), None) = (step, ends.next()) else { return Some(None) };
+    let (Some(step), None) = (step, ends.next()) else { return Choices::None };
     let letter = |end: &str| match end.as_bytes() {
         [byte] if byte.is_ascii_alphabetic() => Some(i64::from(*byte)),
         _ => None,
@@ -145,13 +164,13 @@ fn range<'a>(text: &str) -> Option<Option<Vec<Symbols<'a>>>> {
         (Ok(low), Ok(high)) => (low, high, false),
         _ => match (letter(from), letter(to)) {
             (Some(low), Some(high)) => (low, high, true),
-            _ => return Some(None),
+            _ => return Choices::None,
         },
     };
     let step = step.unsigned_abs().max(1);
     let count = low.abs_diff(high) / step + 1;
     if count > WORDS as u64 {
-        return None;
+        return Choices::TooMany;
     }
     let padded = |end: &str| end.trim_start_matches('-').starts_with('0') && end.len() > 1;
     let width = if padded(from) || padded(to) { from.len().max(to.len()) } else { 0 };
@@ -163,7 +182,7 @@ fn range<'a>(text: &str) -> Option<Option<Vec<Symbols<'a>>>> {
         let text = letter.map_or_else(|| format!("{value:0width$}"), String::from);
         vec![Symbol::Bare(text)]
     };
-    Some(Some((0..i64::try_from(count).unwrap_or(0)).map(word).collect()))
+    Choices::Words((0..i64::try_from(count).unwrap_or(0)).map(word).collect())
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use super::chain::Failed;
 use super::state::{State, Value};
 use super::{Holes, Walker};
 use crate::policy::facts::Why;
-use crate::policy::shell::text::Text;
 use crate::policy::shell::Arg;
+use crate::policy::shell::text::Text;
 
 impl Walker<'_> {
     /// Runs a builtin; `None` when the name is none of these.
@@ -194,14 +194,13 @@ impl Walker<'_> {
                 Some((name, value)) if self.variable(name) == Value::Unknown => {
                     self.assign(name, Value::Scalar(Text::known(value)));
                 }
-                Some(_) => {}
                 None if holed.starts_with('-') || functions => {}
                 None if builtin == "local" => {
                     self.localise(&holed);
                     self.state.set(&holed, Value::Unset, false);
                 }
                 None if exports => self.export(&holed),
-                None => {}
+                Some(_) | None => {}
             }
         }
     }

@@ -42,19 +42,24 @@ impl Walker<'_> {
             let back = self.state.back.clone().unwrap_or(Dir::Unknown);
             return self.go(back);
         }
-        let mut dirs = self.through_cdpath(&operand, call);
-        dirs.push(self.seen(&operand, links));
-        if let [dir] = dirs.as_slice() {
-            return self.go(dir.clone());
+        match self.through_cdpath(&operand, call) {
+            Some(Dir::Unknown) => {
+                let failed = self.state.clone();
+                self.state.back = Some(self.state.dir());
+                self.state.dirs = vec![self.seen(&operand, links), Dir::Unknown];
+                self.state.dirs.dedup();
+                Some(Box::new(failed))
+            }
+            Some(dir) => self.go(dir),
+            None => {
+                let dir = self.seen(&operand, links);
+                self.go(dir)
+            }
         }
-        let before = self.state.clone();
-        self.state.dirs = dirs;
-        self.state.back = before.dirs.first().cloned();
-        Some(Box::new(before))
     }
 
-    /// Directories that `CDPATH` makes of an operand.
-    fn through_cdpath(&self, operand: &Arg, call: &Call) -> Vec<Dir> {
+    /// The directory that `CDPATH` makes of an operand; `None` when it has no say.
+    fn through_cdpath(&self, operand: &Arg, call: &Call) -> Option<Dir> {
         let given = call.env.iter().rev().find(|(name, _)| name == "CDPATH");
         let value = match given {
             Some((_, arg)) => arg.exact().map(str::to_owned),
@@ -64,20 +69,19 @@ impl Walker<'_> {
                 Some(Value::List(_) | Value::Unknown) => None,
             },
         };
-        let Some(value) = value else { return vec![Dir::Unknown] };
-        let Some(name) = operand.exact() else { return Vec::new() };
+        let Some(value) = value else { return Some(Dir::Unknown) };
+        let name = operand.exact()?;
         if name.starts_with(['/', '.']) {
-            return Vec::new();
+            return None;
         }
-        let mut dirs = Vec::new();
         for entry in value.split(':').filter(|entry| !entry.is_empty()) {
             let Some(base) = self.absolute(&Arg::text(entry)) else { continue };
             let dir = path::join(&base, name);
             if self.world.target(&dir) == Entry::Dir {
-                dirs.push(Dir::At(path::logical(&dir)));
+                return Some(Dir::At(path::logical(&dir)));
             }
         }
-        dirs
+        None
     }
 
     /// The directory an operand names.
@@ -86,9 +90,8 @@ impl Walker<'_> {
             (Some(path), Dir::At(dir)) => Dir::At(place(&dir, path, links)),
             (Some(path), _) if path.starts_with('/') => Dir::At(place("/", path, links)),
             (Some(path), Dir::Fresh) if !path.starts_with("..") => Dir::Fresh,
-            (Some(_), _) => Dir::Unknown,
             (None, _) if below_fresh(operand) => Dir::Fresh,
-            (None, _) => Dir::Unknown,
+            _ => Dir::Unknown,
         }
     }
 
@@ -108,6 +111,7 @@ impl Walker<'_> {
     }
 
     /// Changes the directory; returns the state of a failure.
+    #[expect(clippy::unnecessary_wraps, reason = "the callers hand it on as it is")]
     fn go(&mut self, dir: Dir) -> Failed {
         let mut failed = self.state.clone();
         let sure = match &dir {
@@ -173,7 +177,7 @@ fn place(dir: &str, path: &str, links: Links) -> String {
     let joined = path::join(dir, path);
     match links {
         Links::Logical => path::logical(&joined),
-        Links::Physical => joined,
+        Links::Physical => path::tidy(&joined),
     }
 }
 

@@ -18,22 +18,18 @@ impl Walker<'_> {
             return vec![Text::known(text).into_arg()];
         }
         let mut args = Vec::new();
-        match brace::expand(&word.parts) {
-            Some(words) => {
-                for symbols in words {
-                    self.afford(symbols.len());
-                    self.fields(&symbols).globbed(self.state.path(), self.world, &mut args);
-                }
+        let Some(words) = brace::expand(&word.parts) else {
+            self.value(word);
+            let mut text = Text::default();
+            if let Some(Part::Bare(bare)) = word.parts.first() {
+                text.push(bare.split('{').next().unwrap_or(""));
             }
-            None => {
-                self.value(word);
-                let mut text = Text::default();
-                if let Some(Part::Bare(bare)) = word.parts.first() {
-                    text.push(bare.split('{').next().unwrap_or(""));
-                }
-                text.add(Piece::Any);
-                args.push(text.into_arg());
-            }
+            text.add(Piece::Any);
+            return vec![text.into_arg()];
+        };
+        for symbols in words {
+            self.afford(symbols.len());
+            self.fields(&symbols).globbed(self.state.path(), self.world, &mut args);
         }
         args
     }
@@ -47,11 +43,8 @@ impl Walker<'_> {
             match symbol {
                 Symbol::Bare(text) => {
                     let ends = rest.as_slice().is_empty();
-                    let (tilde, behind) = if first {
-                        self.tilde(text, ends)
-                    } else {
-                        (None, text.as_str())
-                    };
+                    let (tilde, behind) =
+                        if first { self.tilde(text, ends) } else { (None, text.as_str()) };
                     if let Some(tilde) = tilde {
                         fields.fixed(&tilde);
                     }
@@ -115,13 +108,12 @@ impl Walker<'_> {
     pub(super) fn value(&mut self, word: &Word) -> Text {
         let mut out = Text::default();
         for (index, part) in word.parts.iter().enumerate() {
-            match part {
-                Part::Bare(text) if index == 0 => {
-                    let (tilde, rest) = self.tilde(text, word.parts.len() == 1);
-                    tilde.iter().for_each(|tilde| out.append(tilde));
-                    out.push(rest);
-                }
-                part => out.append(&self.part_value(part)),
+            if let (Part::Bare(text), 0) = (part, index) {
+                let (tilde, rest) = self.tilde(text, word.parts.len() == 1);
+                out.append(&tilde.unwrap_or_default());
+                out.push(rest);
+            } else {
+                out.append(&self.part_value(part));
             }
         }
         out
@@ -136,7 +128,7 @@ impl Walker<'_> {
                 out.push(":");
             }
             let (tilde, rest) = self.tilde(piece, true);
-            tilde.iter().for_each(|tilde| out.append(tilde));
+            out.append(&tilde.unwrap_or_default());
             out.push(rest);
         }
         out

@@ -116,19 +116,19 @@ impl Walker<'_> {
 
     /// Runs a text that the command itself holds (`eval`, `-c`, `trap`).
     pub(super) fn run(&mut self, text: &Text, holes: Holes) {
-        let holed = text.holed();
+        let body = text.holed();
         if self.depth >= TEXTS {
-            self.unread(Why::TooDeep, &holed);
+            self.unread(Why::TooDeep, &body);
             return;
         }
         if holes == Holes::Code && text.has_holes() {
-            self.unread(Why::Generated, &holed);
+            self.unread(Why::Generated, &body);
         }
         if text.pieces() == [super::Piece::Any] {
             return;
         }
         self.depth += 1;
-        self.source(&holed);
+        self.source(&body);
         self.depth -= 1;
     }
 

@@ -72,7 +72,9 @@ impl Walker<'_> {
             }
             name => match self.variable(name) {
                 Value::Scalar(text) => Expanded::Scalar(text),
-                Value::List(list) => list.first().cloned().map_or(Expanded::Nothing, Expanded::Scalar),
+                Value::List(list) => {
+                    list.first().cloned().map_or(Expanded::Nothing, Expanded::Scalar)
+                }
                 Value::Unset => Expanded::Nothing,
                 Value::Unknown => Expanded::any(),
             },
@@ -84,7 +86,9 @@ impl Walker<'_> {
         let at = self.value(subscript);
         let value = self.variable(&parameter.name);
         match (at.exact(), value) {
-            (Some("*"), Value::List(list)) if quote == Quote::Quoted => Expanded::Scalar(joined(&list)),
+            (Some("*"), Value::List(list)) if quote == Quote::Quoted => {
+                Expanded::Scalar(joined(&list))
+            }
             (Some("@" | "*"), Value::List(list)) => Expanded::List(list),
             (Some("@" | "*" | "0"), Value::Scalar(text)) => Expanded::Scalar(text),
             (_, Value::Unset) => Expanded::Nothing,
@@ -125,11 +129,11 @@ impl Walker<'_> {
             },
             Action::CutFront(reach) => {
                 let pattern = self.pattern(&parameter.word);
-                each(before, |text| cut_front(text, &pattern, reach))
+                each(before, |text| cut_front(text, pattern.as_ref(), reach))
             }
             Action::CutBack(reach) => {
                 let pattern = self.pattern(&parameter.word);
-                each(before, |text| cut_back(text, &pattern, reach))
+                each(before, |text| cut_back(text, pattern.as_ref(), reach))
             }
             Action::Replace => match replacement(&parameter.word) {
                 Some((wanted, new)) => each(before, |text| Some(text.replace(&wanted, &new))),
@@ -220,8 +224,8 @@ fn each(value: Expanded, operator: impl Fn(&str) -> Option<String>) -> Expanded 
     }
 }
 
-fn cut_front(text: &str, pattern: &Option<Pattern>, reach: Reach) -> Option<String> {
-    let pattern = pattern.as_ref()?;
+fn cut_front(text: &str, pattern: Option<&Pattern>, reach: Reach) -> Option<String> {
+    let pattern = pattern?;
     let mut ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     ends.push(text.len());
     if reach == Reach::Longest {
@@ -231,8 +235,8 @@ fn cut_front(text: &str, pattern: &Option<Pattern>, reach: Reach) -> Option<Stri
     Some(text.get(end.unwrap_or(0)..)?.to_owned())
 }
 
-fn cut_back(text: &str, pattern: &Option<Pattern>, reach: Reach) -> Option<String> {
-    let pattern = pattern.as_ref()?;
+fn cut_back(text: &str, pattern: Option<&Pattern>, reach: Reach) -> Option<String> {
+    let pattern = pattern?;
     let mut starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     starts.push(text.len());
     if reach == Reach::Shortest {
@@ -272,7 +276,9 @@ fn slice(value: &Expanded, bounds: Option<&str>) -> Expanded {
 }
 
 fn change(value: &Expanded, operator: Option<&str>) -> Expanded {
-    let (Expanded::Scalar(text), Some(operator)) = (value, operator) else { return Expanded::any() };
+    let (Expanded::Scalar(text), Some(operator)) = (value, operator) else {
+        return Expanded::any();
+    };
     match (text.exact(), operator) {
         (Some(text), ",,") => Expanded::Scalar(Text::known(&text.to_lowercase())),
         (Some(text), "^^") => Expanded::Scalar(Text::known(&text.to_uppercase())),

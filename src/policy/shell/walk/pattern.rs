@@ -15,7 +15,10 @@ enum Token {
     Char(char),
     One,
     Many,
-    Set { not: bool, ranges: Vec<(char, char)> },
+    Set {
+        not: bool,
+        ranges: Vec<(char, char)>,
+    },
     /// A class that is not evaluated (`[[:alpha:]]`).
     Some,
 }

@@ -4,11 +4,11 @@ use super::Walker;
 use super::call::{Call, Input, Stdout, Via};
 use super::chain::Failed;
 use super::state::Value;
+use crate::policy::facts::Why;
 use crate::policy::shell::ast::{Argument, Command, Operator, Redirection, Simple, Word};
 use crate::policy::shell::parse::parse;
 use crate::policy::shell::text::Text;
 use crate::policy::shell::{Arg, Redirect};
-use crate::policy::facts::Why;
 
 impl Walker<'_> {
     /// Walks a simple command.

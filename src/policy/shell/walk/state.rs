@@ -178,10 +178,7 @@ impl State {
     }
 }
 
-fn join_variables(
-    into: &mut BTreeMap<String, Variable>,
-    other: &BTreeMap<String, Variable>,
-) {
+fn join_variables(into: &mut BTreeMap<String, Variable>, other: &BTreeMap<String, Variable>) {
     for (name, variable) in into.iter_mut() {
         match other.get(name) {
             Some(there) => {
