@@ -2,6 +2,7 @@
 //! is true around it). Plain data; the edge fills it in, the judges read it.
 
 use super::lane::{AbsPath, Pid};
+use super::scope::Spec;
 use super::verdict::Holder;
 
 /// Session or subagent.
@@ -67,6 +68,13 @@ pub enum Scope {
         /// Left out (`:!path`).
         leave: Vec<AbsPath>,
     },
+    /// The same with patterns among them.
+    Matched {
+        /// Taken.
+        take: Vec<Spec>,
+        /// Left out.
+        leave: Vec<Spec>,
+    },
 }
 
 /// What becomes of a commit.
@@ -119,6 +127,13 @@ pub enum Why {
 pub enum OperatorUse {
     /// `octo … ` verbs reserved to a person; the words.
     Verb(String),
+    /// A verb that is anybody's for its own id only.
+    ForId {
+        /// The id it names.
+        id: String,
+        /// The words.
+        words: String,
+    },
     /// A payload fed by hand into one of our hooks.
     HookByHand,
 }
@@ -231,7 +246,8 @@ pub enum Effect {
     },
     /// The operator's.
     Operator(OperatorUse),
-    /// Could not be read: could be anything in `dir`'s root.
+    /// Could not be read: could be anything in `dir`'s root. With [`Why::Operand`] it is bounded:
+    /// it writes or removes something at or below `dir`, and nowhere else.
     Opaque {
         /// Where it would run, when that is known.
         dir: Option<AbsPath>,

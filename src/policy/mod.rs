@@ -3,5 +3,6 @@
 pub mod facts;
 pub mod lane;
 pub mod program;
+pub mod scope;
 pub mod shell;
 pub mod verdict;
