@@ -68,7 +68,11 @@ pub fn main(role: Role, args: &[OsString]) -> ExitCode {
 #[must_use]
 pub fn by_hand(role: Role, bytes: &[u8]) -> Reply {
     let Some(home) = Home::discover() else {
-        return Reply { stderr: "octo: there is no home directory\n".to_owned(), code: 2, ..Reply::default() };
+        return Reply {
+            stderr: "octo: there is no home directory\n".to_owned(),
+            code: 2,
+            ..Reply::default()
+        };
     };
     let context = input::decode(bytes, None)
         .and_then(|(payload, event)| Context::new(payload, event, role, home));

@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::context::Context as Here;
 use super::error::{Done, OperatorError, Trouble};
+use super::ps;
 use super::release::{self, YieldArgs};
 use super::screen::{Screen, Voice};
-use super::ps;
 use crate::applet::{Event, Role};
 use crate::hook;
 use crate::kernel::home::Home;
@@ -121,7 +121,9 @@ fn run(dim: &Dim) -> Done {
             let pid = Some(pid(dim)?.to_owned());
             release::give_up(&YieldArgs { paths: paths.clone(), pid }, &here)
         }
-        Verb::Unregister => event(dim, &here.cwd, Event::SessionEnd, json!({"reason": "unregister"})),
+        Verb::Unregister => {
+            event(dim, &here.cwd, Event::SessionEnd, json!({"reason": "unregister"}))
+        }
         Verb::WorktreeInit { repo } => {
             let id = stable(dim.session_id.as_deref())?;
             super::worktree_init::run(id, repo.as_deref(), &here)
@@ -154,12 +156,7 @@ fn stable(id: Option<&str>) -> Result<&str, OperatorError> {
     Ok(id)
 }
 
-fn event(
-    dim: &Dim,
-    cwd: &std::path::Path,
-    event: Event,
-    fields: serde_json::Value,
-) -> Done {
+fn event(dim: &Dim, cwd: &std::path::Path, event: Event, fields: serde_json::Value) -> Done {
     let session = stable(dim.session_id.as_deref().or(dim.agent_id.as_deref()))?;
     let mut body = json!({
         "session_id": session,

@@ -79,11 +79,12 @@ impl Arg {
 }
 
 /// The directory something runs in.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Dir {
     /// Known; absolute, not yet canonical.
     At(String),
     /// Only known at run time.
+    #[default]
     Unknown,
     /// Below a fresh temporary directory.
     Fresh,
