@@ -1,64 +1,89 @@
-//! `octo-dim`: a tree by hand, for arms and the brain. The session's id is taken before or after
-//! the verb; nothing is made up in its place.
+//! `octo-dim`: lanes and worktrees by hand, for scripts, arms and agents of clients without hooks.
+//! Each verb is the hook event it stands for, so that nothing is judged by other rules here.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use serde_json::json;
 
-use super::context::Context;
+use super::context::Context as Here;
 use super::error::{Done, OperatorError, Trouble};
-use super::screen::{Screen, Voice, harmless};
-use super::tree_door::{Asker, Door};
-use crate::git::{Follow, canonical};
-use crate::policy::lane::Pid;
-use crate::worktree::{Start, State};
+use super::ps;
+use super::release::{self, YieldArgs};
+use super::screen::{Screen, Voice};
+use super::worktree_init;
+use crate::applet::{Event, Role};
+use crate::hook;
+use crate::kernel::home::Home;
+use crate::kernel::life::{Life, life};
+use crate::kernel::store::{Kernel, Make, OPERATOR_PATIENCE, State};
 
-/// Gives a session a tree of its own.
+/// Lanes and worktrees by hand.
 #[derive(Debug, Parser)]
-#[command(name = "octo-dim", version, disable_help_subcommand = true)]
-pub struct Dim {
-    /// The session's stable id.
+#[command(
+    name = "octo-dim",
+    version,
+    after_help = "Examples:\n  octo-dim --session-id ID claim src/lib.rs\n  octo-dim worktree-init --session-id ID --repo ~/arms/alpha\n\nThe id is the session's own, as the client gave it; a host name or a process id is none."
+)]
+struct Dim {
+    /// The session's id; before or after the verb.
     #[arg(long, global = true, value_name = "ID")]
-    pub session_id: Option<String>,
+    session_id: Option<String>,
+    /// The subagent's id, for a lane of its own.
+    #[arg(long, global = true, value_name = "ID")]
+    agent_id: Option<String>,
     /// What to do.
     #[command(subcommand)]
-    pub verb: Verb,
+    verb: Verb,
 }
 
-/// What `octo-dim` does.
 #[derive(Debug, Subcommand)]
-pub enum Verb {
-    /// Makes the session's tree (or finds the one it has) and prints its path.
-    WorktreeInit {
-        /// The repository; the brain when left out.
-        #[arg(long, value_name = "PATH")]
-        repo: Option<PathBuf>,
-        /// Start from this revision instead of HEAD.
-        #[arg(long, value_name = "REV", conflicts_with = "fresh")]
-        base: Option<String>,
-        /// Start from the published default branch, fetched first.
-        #[arg(long)]
-        fresh: bool,
-        /// Check out only these folders.
+enum Verb {
+    /// Puts the session into the table.
+    Register {
+        /// Where it works; here when left out.
         #[arg(long, value_name = "DIR")]
-        sparse: Vec<String>,
-        /// Wait until the tree is filled.
-        #[arg(long)]
-        wait: bool,
+        cwd: Option<PathBuf>,
     },
-    /// Lists the trees of all sessions.
-    List,
+    /// A sign of life.
+    Heartbeat,
+    /// Shows processes and lanes (as `octo ps`).
+    List(ps::PsArgs),
+    /// Ends processes whose client is gone or that were silent for a lease.
+    Prune {
+        /// Shows what would end.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Takes lanes, or says who has them.
+    Claim {
+        /// Files or folders.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+    },
+    /// Gives lanes up; all when none is named.
+    Release {
+        /// Files or folders.
+        paths: Vec<PathBuf>,
+    },
+    /// Takes the session out of the table; its uncommitted work stays on record.
+    Unregister,
+    /// Makes (or finds) the session's own worktree and prints its path.
+    WorktreeInit(worktree_init::InitArgs),
 }
 
-/// Runs `octo-dim ARGS…`; `args` begins after the program's name.
+/// Runs `octo-dim ARGS…`.
 #[must_use]
 pub fn start(args: &[OsString]) -> ExitCode {
     let named = std::iter::once(OsString::from("octo-dim")).chain(args.iter().cloned());
     let dim = match Dim::try_parse_from(named) {
         Ok(dim) => dim,
-        Err(why) => return super::say(&why),
+        Err(why) => {
+            drop(why.print());
+            return ExitCode::from(u8::try_from(why.exit_code()).unwrap_or(2));
+        }
     };
     match run(&dim) {
         Ok(()) => ExitCode::SUCCESS,
@@ -70,81 +95,134 @@ pub fn start(args: &[OsString]) -> ExitCode {
 }
 
 fn run(dim: &Dim) -> Done {
-    let context = Context::here(Voice::Normal)?;
+    let here = Here::here(Voice::Normal)?;
     match &dim.verb {
-        Verb::List => {
-            let door = Door::open(&context)?;
-            for row in door.rows()? {
-                let line = format!("{}\t{}\t{}\t{}\n", row.id, row.branch, row.state, row.path);
-                context.screen.print(&harmless_line(&line))?;
+        Verb::Register { cwd } => {
+            let cwd = cwd.clone().map_or_else(|| here.cwd.clone(), |d| here.cwd.join(d));
+            event(dim, &cwd, Event::SessionStart, json!({"source": "startup"}))
+        }
+        Verb::Heartbeat => event(dim, &here.cwd, Event::UserPromptSubmit, json!({})),
+        Verb::List(args) => ps::run(args, &here),
+        Verb::Prune { dry_run } => prune(*dry_run, &here),
+        Verb::Claim { paths } => {
+            for path in paths {
+                let path = here.cwd.join(path);
+                let input = json!({"file_path": path.to_string_lossy()});
+                let fields = json!({"tool_name": "Write", "tool_input": input});
+                event(dim, &here.cwd, Event::PreToolUse, fields)?;
+                here.screen.print(&format!("{}\n", path.display()))?;
             }
             Ok(())
         }
-        Verb::WorktreeInit { repo, base, fresh, sparse, wait } => {
-            let start = match (base, fresh) {
-                (Some(rev), _) => Some(Start::Rev(rev.clone())),
-                (None, true) => Some(Start::Fresh),
-                (None, false) => None,
-            };
-            init(&context, dim.session_id.as_deref(), repo.as_deref(), start, sparse, *wait)
+        Verb::Release { paths } => {
+            let pid = Some(pid(dim)?.to_owned());
+            release::give_up(&YieldArgs { paths: paths.clone(), pid }, &here)
+        }
+        Verb::Unregister => {
+            event(dim, &here.cwd, Event::SessionEnd, json!({"reason": "unregister"}))
+        }
+        Verb::WorktreeInit(args) => {
+            worktree_init::run(stable(dim.session_id.as_deref())?, args, &here)
         }
     }
 }
 
-fn harmless_line(line: &str) -> String {
-    line.split('\t').map(|f| harmless(f.trim_end_matches('\n'))).collect::<Vec<_>>().join("\t")
-        + "\n"
+/// The id a verb is for.
+fn pid(dim: &Dim) -> Result<&str, OperatorError> {
+    match dim.agent_id.as_deref() {
+        Some(agent) => stable(Some(agent)),
+        None => stable(dim.session_id.as_deref()),
+    }
 }
 
-fn init(
-    context: &Context,
-    id: Option<&str>,
-    repo: Option<&std::path::Path>,
-    start: Option<Start>,
-    sparse: &[String],
-    wait: bool,
-) -> Done {
-    let usage = |what: &str| OperatorError::new(Trouble::Usage, what.to_owned());
-    let id = id.ok_or_else(|| {
-        usage("whose tree? a host name or a process number would put two sessions into one")
-            .hint("say it: octo-dim --session-id ID worktree-init")
+/// An id that names one session for its whole life. A host name, a process id or both together
+/// once made every fork land in one worktree.
+fn stable(id: Option<&str>) -> Result<&str, OperatorError> {
+    let refuse = |why: &str| {
+        Err(OperatorError::new(Trouble::Usage, why.to_owned())
+            .hint("give the session's own id: octo-dim --session-id ID …"))
+    };
+    let Some(id) = id else { return refuse("no session id") };
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let tail = id.strip_prefix(&host).map(|rest| rest.trim_start_matches(['-', '_', ':', '.']));
+    let of_host = tail.is_some_and(|t| t.bytes().all(|b| b.is_ascii_digit()));
+    if id.is_empty() || of_host || id.bytes().all(|b| b.is_ascii_digit()) {
+        return refuse("that is a host name or a process id, not a session's");
+    }
+    Ok(id)
+}
+
+fn event(dim: &Dim, cwd: &std::path::Path, event: Event, fields: serde_json::Value) -> Done {
+    let session = stable(dim.session_id.as_deref().or(dim.agent_id.as_deref()))?;
+    let mut body = json!({
+        "session_id": session,
+        "cwd": cwd.to_string_lossy(),
+        "hook_event_name": event.wire().name,
+    });
+    if let (Some(body), Some(fields)) = (body.as_object_mut(), fields.as_object()) {
+        body.extend(fields.clone());
+        if let Some(agent) = &dim.agent_id {
+            body.insert("agent_id".to_owned(), agent.as_str().into());
+        }
+    }
+    let reply = hook::by_hand(Role::All, body.to_string().as_bytes());
+    if reply.code == 0 {
+        Ok(())
+    } else {
+        let text = reply.stderr.trim_end().trim_start_matches("octo: ").to_owned();
+        Err(OperatorError::new(Trouble::Refused, text))
+    }
+}
+
+fn prune(dry_run: bool, here: &Here) -> Done {
+    let home = Home::discover()
+        .ok_or_else(|| OperatorError::new(Trouble::Missing, "there is no home directory"))?;
+    let lease = here.settings.lease_seconds;
+    let mut kernel = match Kernel::open(&home, Make::Never, OPERATOR_PATIENCE) {
+        Err(crate::kernel::StateError::Absent) => return Ok(()),
+        other => other?,
+    };
+    let gone = kernel.transact(|tx| {
+        let mut gone = Vec::new();
+        for row in tx.processes()? {
+            let over = matches!(life(tx, &row, lease), Life::Dead | Life::Silent { .. });
+            if row.state == State::Open && over {
+                gone.push(row.pid.clone());
+                if !dry_run {
+                    hook::lifecycle::exit(tx, row, "pruned", None)?;
+                }
+            }
+        }
+        Ok(gone)
     })?;
-    let session = Pid::new(id).ok_or_else(|| usage("that is no session id"))?;
-    let given = repo.map_or_else(|| context.home.join(".claude"), |repo| context.cwd.join(repo));
-    let from = canonical(&given, Follow::All).ok_or_else(|| usage("that is no path"))?;
-    let project = crate::git::root_of(&from).map(|r| r.path.as_path().to_owned());
-    let context = &Context { project: project.unwrap_or(given), ..context.clone() };
-    let mut door = Door::open(context)?;
-    if let Asker::Session(own) = &door.asker
-        && *own != session
-    {
-        return Err(OperatorError::new(Trouble::Refused, format!("this is session {own}")));
+    let word = if dry_run { "would end" } else { "ended" };
+    for pid in &gone {
+        here.screen.print(&format!("{word} {pid}\n"))?;
     }
-    if !sparse.is_empty() {
-        door.engine.prefs_mut().sparse = sparse.to_vec();
-    }
-    let made = door.engine.init(&session, &from, start)?;
-    let row = if wait { door.engine.ready(made.row)? } else { made.row };
-    if !made.base.is_empty() {
-        context.screen.say(&format!("{} from {}", row.branch, made.base));
-    }
-    for note in &made.notes {
-        context.screen.say(&harmless(note));
-    }
-    match &row.state {
-        State::Preparing => {
-            context.screen.say("it is being filled; octo worktree show says when it is ready");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_stands_before_or_after_the_verb() {
+        for words in [
+            ["octo-dim", "--session-id", "S1", "worktree-init"],
+            ["octo-dim", "worktree-init", "--session-id", "S1"],
+        ] {
+            assert_eq!(Dim::try_parse_from(words).unwrap().session_id.as_deref(), Some("S1"));
         }
-        State::Failed { why } => {
-            return Err(OperatorError::new(Trouble::Git, why.clone())
-                .hint(format!("the tree is at {}", row.path)));
-        }
-        State::Ready
-        | State::Waiting { .. }
-        | State::Attention { .. }
-        | State::Landed { .. }
-        | State::Burying { .. }
-        | State::Archived { .. } => {}
     }
-    context.screen.print(&format!("{}\n", row.place()))
+
+    #[test]
+    fn a_host_name_or_process_id_is_no_session() {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        for id in ["", "4711", &host, &format!("{host}-4711")] {
+            assert!(stable(Some(id)).is_err(), "{id}");
+        }
+        assert!(stable(None).is_err());
+        assert!(stable(Some("fb99b663-9d75-4c5c-8e5c-d7e98fa6cabf")).is_ok());
+    }
 }

@@ -38,6 +38,7 @@ pub mod table;
 pub mod top;
 pub mod tree_door;
 pub mod worktree;
+pub mod worktree_init;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
