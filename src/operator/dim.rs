@@ -13,7 +13,7 @@ use super::error::{Done, OperatorError, Trouble};
 use super::ps;
 use super::release::{self, YieldArgs};
 use super::screen::{Screen, Voice};
-use super::worktree_init;
+use super::worktree_init::{self, InitArgs};
 use crate::applet::{Event, Role};
 use crate::hook;
 use crate::kernel::home::Home;
@@ -71,7 +71,7 @@ enum Verb {
     /// Takes the session out of the table; its uncommitted work stays on record.
     Unregister,
     /// Makes (or finds) the session's own worktree and prints its path.
-    WorktreeInit(worktree_init::InitArgs),
+    WorktreeInit(InitArgs),
 }
 
 /// Runs `octo-dim ARGS…`.
@@ -122,7 +122,8 @@ fn run(dim: &Dim) -> Done {
             event(dim, &here.cwd, Event::SessionEnd, json!({"reason": "unregister"}))
         }
         Verb::WorktreeInit(args) => {
-            worktree_init::run(stable(dim.session_id.as_deref())?, args, &here)
+            let id = stable(dim.session_id.as_deref())?;
+            worktree_init::run(args, id, &here)
         }
     }
 }

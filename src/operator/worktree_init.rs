@@ -1,5 +1,5 @@
-//! `octo-dim worktree-init`: the session's own worktree by hand, for arms and the brain. Prints
-//! the path alone; everything else is narration.
+//! `octo-dim worktree-init`: a tree by hand, for arms and the brain. Nothing is made up in place of
+//! a session's id.
 
 use std::path::PathBuf;
 
@@ -9,51 +9,53 @@ use super::context::Context;
 use super::error::{Done, OperatorError, Trouble};
 use super::screen::harmless;
 use super::tree_door::{Asker, Door};
-use crate::git::{self, Follow, canonical};
+use crate::git::{Follow, canonical};
 use crate::policy::lane::Pid;
 use crate::worktree::{Start, State};
 
-/// Makes (or finds) the session's own worktree and prints its path.
+/// Makes the session's tree (or finds the one it has) and prints its path.
 #[derive(Debug, Args)]
 pub struct InitArgs {
     /// The repository; the brain (`~/.claude`) when left out.
     #[arg(long, value_name = "PATH")]
-    pub repo: Option<PathBuf>,
+    repo: Option<PathBuf>,
     /// Start from this revision instead of HEAD.
     #[arg(long, value_name = "REV", conflicts_with = "fresh")]
-    pub base: Option<String>,
+    base: Option<String>,
     /// Start from the published default branch, fetched first.
     #[arg(long)]
-    pub fresh: bool,
+    fresh: bool,
     /// Check out only these folders.
     #[arg(long, value_name = "DIR")]
-    pub sparse: Vec<String>,
+    sparse: Vec<String>,
     /// Wait until the tree is filled.
     #[arg(long)]
-    pub wait: bool,
+    wait: bool,
 }
 
-/// Makes (or finds) the worktree of session `id` for a repository and prints its path.
-pub fn run(id: &str, args: &InitArgs, context: &Context) -> Done {
+/// Runs `octo-dim worktree-init` for session `id`.
+pub fn run(args: &InitArgs, id: &str, context: &Context) -> Done {
     let usage = |what: &str| OperatorError::new(Trouble::Usage, what.to_owned());
+    let start = match (&args.base, args.fresh) {
+        (Some(rev), _) => Some(Start::Rev(rev.clone())),
+        (None, true) => Some(Start::Fresh),
+        (None, false) => None,
+    };
     let session = Pid::new(id).ok_or_else(|| usage("that is no session id"))?;
-    let brain = || context.home.join(".claude");
-    let given = args.repo.as_ref().map_or_else(brain, |repo| context.cwd.join(repo));
+    let repo = args.repo.as_ref();
+    let given = repo.map_or_else(|| context.home.join(".claude"), |repo| context.cwd.join(repo));
     let from = canonical(&given, Follow::All).ok_or_else(|| usage("that is no path"))?;
-    let project = git::root_of(&from).map(|r| r.path.as_path().to_owned());
-    let mut door = Door::open(&Context { project: project.unwrap_or(given), ..context.clone() })?;
+    let project = crate::git::root_of(&from).map(|r| r.path.as_path().to_owned());
+    let context = &Context { project: project.unwrap_or(given), ..context.clone() };
+    let mut door = Door::open(context)?;
     if let Asker::Session(own) = &door.asker
         && *own != session
     {
         return Err(OperatorError::new(Trouble::Refused, format!("this is session {own}")));
     }
     if !args.sparse.is_empty() {
-        door.engine.prefs_mut().sparse.clone_from(&args.sparse);
+        door.engine.prefs_mut().sparse = args.sparse.clone();
     }
-    let start = match &args.base {
-        Some(rev) => Some(Start::Rev(rev.clone())),
-        None => args.fresh.then_some(Start::Fresh),
-    };
     let made = door.engine.init(&session, &from, start)?;
     let row = if args.wait { door.engine.ready(made.row)? } else { made.row };
     if !made.base.is_empty() {
@@ -62,12 +64,20 @@ pub fn run(id: &str, args: &InitArgs, context: &Context) -> Done {
     for note in &made.notes {
         context.screen.say(&harmless(note));
     }
-    if let State::Failed { why } = &row.state {
-        return Err(OperatorError::new(Trouble::Git, why.clone())
-            .hint(format!("the tree is at {}", row.path)));
-    }
-    if row.state == State::Preparing {
-        context.screen.say("it is being filled; octo worktree show says when it is ready");
+    match &row.state {
+        State::Preparing => {
+            context.screen.say("it is being filled; octo worktree show says when it is ready");
+        }
+        State::Failed { why } => {
+            return Err(OperatorError::new(Trouble::Git, why.clone())
+                .hint(format!("the tree is at {}", row.path)));
+        }
+        State::Ready
+        | State::Waiting { .. }
+        | State::Attention { .. }
+        | State::Landed { .. }
+        | State::Burying { .. }
+        | State::Archived { .. } => {}
     }
     context.screen.print(&format!("{}\n", row.place()))
 }
