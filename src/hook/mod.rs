@@ -22,6 +22,7 @@ pub mod register;
 pub mod reply;
 pub mod site;
 pub mod start;
+pub mod trees;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -134,7 +135,8 @@ fn dispatch(context: &Context<'_>) -> Reply {
         | Event::SubagentStart
         | Event::SubagentStop
         | Event::Stop => lifecycle::run(context),
-        Event::WorktreeCreate | Event::WorktreeRemove => Ok(reply::pass()),
+        Event::WorktreeCreate => Ok(trees::create(context)),
+        Event::WorktreeRemove => Ok(trees::remove(context)),
     };
     done.unwrap_or_else(|e: StateError| {
         log::report(&context.home, clock::now(), &format!("{}: {e}", context.event.wire().name));

@@ -6,7 +6,7 @@ use super::context::Context;
 use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
-use super::{arms, claims, delegate, floor, fork, register, reply};
+use super::{arms, claims, delegate, floor, fork, register, reply, trees};
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
@@ -304,7 +304,7 @@ fn finish(context: &Context<'_>, kernel: &mut Kernel, settled: Settled) -> Reply
         Verdict::Allow => {
             let mut words = settled.notices.clone();
             words.extend(settled.outcome.notices.iter().cloned());
-            match claims::keep(context, kernel, &settled.outcome) {
+            match trees::keep(context, kernel, &settled.outcome) {
                 Ok(kept) => words.extend(kept),
                 Err(refusal) => return reply::deny(&refusal),
             }

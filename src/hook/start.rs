@@ -2,7 +2,7 @@
 //! conversation over resume, `/clear` and compaction.
 
 use super::context::Context;
-use super::{register, reply};
+use super::{register, reply, trees};
 use crate::applet::Event;
 use crate::config::Isolation;
 use crate::kernel::StateError;
@@ -23,6 +23,7 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
     };
     let mut kernel = Kernel::open(&context.home, Make::IfAbsent, PATIENCE)?;
     let mut words = kernel.transact(|tx| begin(tx, context, silent))?;
+    words.extend(trees::at_start(context));
     words.extend(context.faults.iter().map(|f| format!("octo: settings: {f}")));
     Ok(reply::context(Event::SessionStart, &words))
 }
