@@ -20,3 +20,4 @@ mod real_sessions;
 mod real_wiring;
 mod scenarios;
 mod support;
+mod worktrees;
