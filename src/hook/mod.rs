@@ -9,6 +9,7 @@ pub mod config_change;
 pub mod context;
 pub mod delegate;
 pub mod engine;
+pub mod fencing;
 pub mod floor;
 pub mod fork;
 pub mod gather;

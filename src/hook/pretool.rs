@@ -7,7 +7,7 @@ use super::fork::{self, Sent};
 use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
-use super::{arms, claims, delegate, floor, keeping, register, reply};
+use super::{arms, claims, delegate, fencing, floor, keeping, register, reply};
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
@@ -65,7 +65,12 @@ pub fn run(context: &Context<'_>) -> Reply {
     let call = context.payload.call().map(|id| (id, flight));
     let seen = beat::touch(&context.home, &context.actor.pid, call, context.now.unix);
     if effects.is_empty() && tool != Tool::Delegate && matches!(seen, Ok(Seen::Before { .. })) {
-        return reply::pass();
+        // Nothing to decide: the ticket, where there is a fence, says only whose command it is.
+        let facts = Facts::about(context.actor.clone());
+        return match fencing::admit(context, &disk, &effects, &facts) {
+            Ok(()) => reply::pass(),
+            Err(e) => without_state(context, &disk, &effects, &e),
+        };
     }
     let silent = match seen {
         Ok(Seen::Before { silent }) => silent,
@@ -109,6 +114,7 @@ fn judge(
     let mut kernel = Kernel::open(&context.home, Make::IfAbsent, PATIENCE)?;
     let mut still = gather::still(effects, context, disk);
     still.floor = floor::facts(effects, context);
+    still.fenced = fencing::standing(context);
     still.arms = if effects.is_empty() { Default::default() } else { arms::facts(context) };
     let mut asked = Asked::default();
     let mut words: Vec<String> = Vec::new();
@@ -119,7 +125,7 @@ fn judge(
         })?;
         match out {
             Round::Ask(needs) => needs.iter().for_each(|need| asked.ask(need)),
-            Round::Settled(settled) => match finish(context, &mut kernel, *settled)? {
+            Round::Settled(settled) => match finish(context, disk, effects, &mut kernel, *settled)? {
                 Finished::Said(reply) => return Ok(with_words(context, reply, &words)),
                 Finished::Again(word) => words.push(word),
             },
@@ -306,6 +312,8 @@ fn with_words(context: &Context<'_>, reply: Reply, words: &[String]) -> Reply {
 
 fn finish(
     context: &Context<'_>,
+    disk: &Disk,
+    effects: &[Effect],
     kernel: &mut Kernel,
     settled: Settled,
 ) -> Result<Finished, StateError> {
@@ -337,6 +345,7 @@ fn finish(
                 Ok(kept) => words.extend(kept),
                 Err(refusal) => return Ok(Finished::Said(reply::deny(&refusal))),
             }
+            fencing::admit(context, disk, effects, &settled.facts)?;
             Ok(Finished::Said(match delegate::isolate(context) {
                 Some(reply) => reply,
                 None => reply::context(context.event, &words),
