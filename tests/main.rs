@@ -3,4 +3,5 @@
 #![expect(clippy::disallowed_methods, reason = "tests do I/O")]
 
 mod fence_attacks;
+mod fence_work;
 mod support;

@@ -99,22 +99,22 @@ const NAMED: [&str; 16] = [
 ];
 
 /// Temporary and cache folders that exist here, links resolved. A variable that names the home
-/// folder or the root of the file system is not believed: it would open everything.
+/// folder or one around it is not believed: it would open everything.
 #[must_use]
 pub fn scratch(env: &dyn Fn(&str) -> Option<String>) -> Vec<AbsPath> {
     let home = env("HOME").and_then(AbsPath::new);
-    let mut all: Vec<AbsPath> = SHARED.iter().filter_map(AbsPath::new).collect();
+    let around = |p: &AbsPath| home.as_ref().is_some_and(|h| h.within(p)) || p.parent().is_none();
+    let named = NAMED.iter().filter_map(|name| env(name)).filter_map(AbsPath::new);
+    let mut all: Vec<AbsPath> = named.filter_map(real).filter(|p| !around(p)).collect();
+    all.extend(SHARED.iter().filter_map(AbsPath::new).filter_map(real));
     if let Some(home) = &home {
-        all.extend(BELOW_HOME.iter().map(|name| home.join(name)));
+        all.extend(BELOW_HOME.iter().map(|name| home.join(name)).filter_map(real));
     }
-    all.extend(NAMED.iter().filter_map(|name| env(name)).filter_map(AbsPath::new));
-    let mut found: Vec<AbsPath> = all
-        .iter()
-        .filter_map(|p| fs::canonicalize(p.as_path()).ok())
-        .filter_map(AbsPath::new)
-        .filter(|p| !home.as_ref().is_some_and(|h| h.within(p)))
-        .collect();
-    found.sort();
-    found.dedup();
-    found
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn real(path: AbsPath) -> Option<AbsPath> {
+    fs::canonicalize(path.as_path()).ok().and_then(AbsPath::new)
 }
