@@ -101,7 +101,8 @@ fn fence(scratch: &Scratch, git: GitWrite) -> FencePlan {
     let git_dir = abs(&repo.join(".git"));
     let root =
         Root { path: abs(&repo), kind: RootKind::Main, git_dir: git_dir.clone(), common: git_dir };
-    let holder = Holder { pid: pid("A"), session: pid("A"), kind: "session".into(), age: 1, silent: 1 };
+    let holder =
+        Holder { pid: pid("A"), session: pid("A"), kind: "session".into(), age: 1, silent: 1 };
     let hold = |p: &str| Hold {
         path: abs(&repo.join(p)),
         root: Some(root.path.clone()),

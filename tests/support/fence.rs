@@ -91,7 +91,9 @@ impl Row {
     pub(crate) fn lacks(&self) -> Option<&str> {
         let needed = self.marks.iter().filter_map(|m| m.strip_prefix("needs="));
         needed.into_iter().find(|program| {
-            !["/usr/bin", "/bin", "/usr/local/bin"].iter().any(|d| Path::new(d).join(program).exists())
+            !["/usr/bin", "/bin", "/usr/local/bin"]
+                .iter()
+                .any(|d| Path::new(d).join(program).exists())
         })
     }
 }
@@ -309,8 +311,12 @@ impl Scratch {
             out = format!("{out}{}: {what}\n", file.display());
         }
         let held = ["ls-files", "-s", "-v", "--", ":/src/auth/held.txt", ":/docs", ":/notes.txt"];
-        let asked: [&[&str]; 4] =
-            [&held, &["rev-parse", "HEAD"], &["symbolic-ref", "HEAD"], &["config", "-l", "--local"]];
+        let asked: [&[&str]; 4] = [
+            &held,
+            &["rev-parse", "HEAD"],
+            &["symbolic-ref", "HEAD"],
+            &["config", "-l", "--local"],
+        ];
         for args in asked {
             let mut git = Command::new("git");
             git.args(["-c", "safe.directory=*", "-c", "core.fsmonitor=false"]).args(args);
