@@ -3,5 +3,6 @@
 #![expect(clippy::disallowed_methods, reason = "tests do I/O")]
 
 mod fence_attacks;
+mod fence_reach;
 mod fence_work;
 mod support;

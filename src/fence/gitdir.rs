@@ -69,6 +69,8 @@ pub(super) fn rules(
         if at_work(asked, tree).is_some() && asked.git == GitWrite::None {
             continue;
         }
+        // The common directory may lie inside a closed checkout, the shared one of a forked session.
+        draft.open(&tree.common);
         draft.open(&tree.git_dir);
         for name in ["objects", "refs", "logs"] {
             let part = tree.common.join(name);

@@ -105,16 +105,16 @@ pub fn scratch(env: &dyn Fn(&str) -> Option<String>) -> Vec<AbsPath> {
     let home = env("HOME").and_then(AbsPath::new);
     let around = |p: &AbsPath| home.as_ref().is_some_and(|h| h.within(p)) || p.parent().is_none();
     let named = NAMED.iter().filter_map(|name| env(name)).filter_map(AbsPath::new);
-    let mut all: Vec<AbsPath> = named.filter_map(real).filter(|p| !around(p)).collect();
-    all.extend(SHARED.iter().filter_map(AbsPath::new).filter_map(real));
+    let mut all: Vec<AbsPath> = named.filter_map(|p| real(&p)).filter(|p| !around(p)).collect();
+    all.extend(SHARED.iter().filter_map(AbsPath::new).filter_map(|p| real(&p)));
     if let Some(home) = &home {
-        all.extend(BELOW_HOME.iter().map(|name| home.join(name)).filter_map(real));
+        all.extend(BELOW_HOME.iter().filter_map(|name| real(&home.join(name))));
     }
     all.sort();
     all.dedup();
     all
 }
 
-fn real(path: AbsPath) -> Option<AbsPath> {
+fn real(path: &AbsPath) -> Option<AbsPath> {
     fs::canonicalize(path.as_path()).ok().and_then(AbsPath::new)
 }

@@ -248,10 +248,24 @@ impl Scratch {
 
     /// Leaves a ticket of process B in session S for a text.
     pub(crate) fn ticket(&self, text: &str, git: GitWrite) {
-        let folder = AbsPath::new(self.beside("kernel/tickets")).unwrap();
-        let ticket = Ticket { pid: pid("B"), git, need: Level::None, run: Run::Fenced };
-        ticket::leave(&folder, &pid("S"), text, "toolu_1", &ticket).unwrap();
+        self.ticket_of("B", "toolu_1", text, git);
+    }
+
+    /// Leaves a ticket for one tool call.
+    pub(crate) fn ticket_of(&self, whose: &str, call: &str, text: &str, git: GitWrite) {
+        let folder = self.tickets();
+        let ticket = Ticket { pid: pid(whose), git, need: Level::None, run: Run::Fenced };
+        ticket::leave(&folder, &pid("S"), text, call, &ticket).unwrap();
         run(Command::new("chmod").args(["-R", "a+rX"]).arg(folder.as_path()));
+    }
+
+    /// Takes a ticket back.
+    pub(crate) fn retire(&self, call: &str, text: &str) {
+        ticket::retire(&self.tickets(), &pid("S"), text, call);
+    }
+
+    fn tickets(&self) -> AbsPath {
+        AbsPath::new(self.beside("kernel/tickets")).unwrap()
     }
 
     /// Every file outside `.git` with mode and content.
