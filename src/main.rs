@@ -1,2 +1,7 @@
-//! The binary.
-fn main() {}
+//! argv → applet → exit code.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    octo::start(std::env::args_os().collect())
+}

@@ -1,0 +1,352 @@
+//! The only user of SQLite. A short lock in front of the table, one immediate transaction behind
+//! it; journal lines are appended just before the commit, so that a crash leaves a line without a
+//! claim and never a claim without a line.
+
+mod claims;
+mod process;
+mod records;
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+
+pub use claims::{Claim, CustodyRow, Identity, LaneRow};
+pub use process::{ProcessRow, State, Vouched};
+pub use records::{CallRow, PresenceRow, SpawnRow};
+
+use super::clock::{self, Now, Place};
+use super::home::{Home, open_private};
+use super::{StateError, log, schema};
+use crate::journal::Head;
+use crate::policy::lane::Pid;
+use crate::policy::verdict::{Note, What};
+
+/// How long a hook waits for the lock before it gives up and fails closed.
+pub const PATIENCE: Duration = Duration::from_millis(2500);
+/// How long an operator's command waits.
+pub const OPERATOR_PATIENCE: Duration = Duration::from_secs(10);
+/// Longest pause between two tries for the lock.
+const LONGEST_PAUSE: Duration = Duration::from_micros(1500);
+
+/// Whether opening may make the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Make {
+    /// Made when absent.
+    IfAbsent,
+    /// Never made: `StateError::Absent`.
+    Never,
+}
+
+/// The kernel of one user.
+#[derive(Debug)]
+pub struct Kernel {
+    home: Home,
+    conn: Connection,
+    place: Place,
+    patience: Duration,
+}
+
+impl Kernel {
+    /// Opens the table.
+    pub fn open(home: &Home, make: Make, patience: Duration) -> Result<Self, StateError> {
+        let path = home.table();
+        let present = match fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_file() && meta.len() > 0 => true,
+            Ok(meta) if meta.is_file() => {
+                // SQLite takes an empty file for a new database; a table that was emptied must
+                // not look like "nobody holds anything".
+                if has_journals(home) {
+                    return Err(StateError::Damaged("the file is empty".into()));
+                }
+                false
+            }
+            Ok(_) => return Err(StateError::Damaged("not a regular file".into())),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                if has_journals(home) && make == Make::IfAbsent {
+                    return Err(StateError::Damaged(
+                        "the file is gone, its journals are not".into(),
+                    ));
+                }
+                false
+            }
+            Err(e) => return Err(StateError::io(path, e)),
+        };
+        if !present && make == Make::Never {
+            return Err(StateError::Absent);
+        }
+        if !present {
+            create(home, patience)?;
+        }
+        let conn = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        migrate(&conn, home, patience)?;
+        Ok(Self { home: home.clone(), conn, place: clock::place(), patience })
+    }
+
+    /// Makes the table from scratch, whatever the journals say (for `doctor --repair`).
+    pub fn rebuild(home: &Home, patience: Duration) -> Result<Self, StateError> {
+        create(home, patience)?;
+        let conn = connect(&home.table(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        Ok(Self { home: home.clone(), conn, place: clock::place(), patience })
+    }
+
+    /// Where the kernel lives.
+    #[must_use]
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Where this process runs.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Runs `work` alone: nobody else reads to decide or writes meanwhile.
+    pub fn transact<T>(
+        &mut self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
+        let guard = lock(&self.home.lock(), self.patience)?;
+        let tx = self.conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let mut tx =
+            Tx { tx, home: &self.home, place: &self.place, now: clock::now(), lines: Vec::new() };
+        let out = work(&mut tx)?;
+        tx.write_journals()?;
+        tx.tx.commit()?;
+        drop(guard);
+        Ok(out)
+    }
+
+    /// Reads without deciding: what is shown to a person.
+    pub fn look<T>(
+        &mut self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
+        let tx = self.conn.transaction_with_behavior(rusqlite::TransactionBehavior::Deferred)?;
+        let mut tx =
+            Tx { tx, home: &self.home, place: &self.place, now: clock::now(), lines: Vec::new() };
+        work(&mut tx)
+    }
+
+    /// SQLite's own opinion of the file, and ours of its shape.
+    pub fn check(&self) -> Result<(), StateError> {
+        let verdict: String = self.conn.query_row("PRAGMA quick_check(1)", [], |r| r.get(0))?;
+        if verdict == "ok" { Ok(()) } else { Err(StateError::Damaged(verdict)) }
+    }
+}
+
+/// One transaction.
+pub struct Tx<'k> {
+    pub(in crate::kernel) tx: rusqlite::Transaction<'k>,
+    home: &'k Home,
+    place: &'k Place,
+    now: Now,
+    lines: Vec<(Pid, What, Note)>,
+}
+
+impl Tx<'_> {
+    /// The time of this transaction.
+    #[must_use]
+    pub fn now(&self) -> Now {
+        self.now
+    }
+
+    /// Where the kernel lives.
+    #[must_use]
+    pub fn home(&self) -> &Home {
+        self.home
+    }
+
+    /// Where this process runs.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        self.place
+    }
+
+    /// Adds a line to a process's journal, written when the transaction commits.
+    pub fn journal(&mut self, pid: &Pid, what: What, note: Note) {
+        self.lines.push((pid.clone(), what, note));
+    }
+
+    fn write_journals(&mut self) -> Result<(), StateError> {
+        let lines = std::mem::take(&mut self.lines);
+        let mut order: Vec<&Pid> = Vec::new();
+        for (pid, ..) in &lines {
+            if !order.contains(&pid) {
+                order.push(pid);
+            }
+        }
+        for pid in order {
+            let head = self.head(pid)?.unwrap_or_default();
+            let mine = lines.iter().filter(|(p, ..)| p == pid).map(|(_, what, note)| (*what, note));
+            let head = log::append(self.home, pid, &head, self.now, mine)?;
+            self.tx
+                .prepare_cached(
+                    "INSERT INTO journal(pid, seq, seal, bytes) VALUES(?1,?2,?3,?4)
+                 ON CONFLICT(pid) DO UPDATE SET seq=?2, seal=?3, bytes=?4",
+                )?
+                .execute(rusqlite::params![
+                    pid.as_str(),
+                    number(head.seq),
+                    head.seal,
+                    number(head.bytes)
+                ])?;
+        }
+        Ok(())
+    }
+
+    /// What the table acknowledged of a journal.
+    pub fn head(&self, pid: &Pid) -> Result<Option<Head>, StateError> {
+        Ok(self
+            .tx
+            .prepare_cached("SELECT seq, seal, bytes FROM journal WHERE pid=?1")?
+            .query_row([pid.as_str()], |r| {
+                Ok(Head { seq: size(r.get(0)?), seal: r.get(1)?, bytes: size(r.get(2)?) })
+            })
+            .optional()?)
+    }
+
+    /// Sets what the table acknowledges of a journal (for a rebuilt table).
+    pub fn put_head(&mut self, pid: &Pid, head: &Head) -> Result<(), StateError> {
+        self.tx
+            .prepare_cached(
+                "INSERT INTO journal(pid, seq, seal, bytes) VALUES(?1,?2,?3,?4)
+                 ON CONFLICT(pid) DO UPDATE SET seq=?2, seal=?3, bytes=?4",
+            )?
+            .execute(rusqlite::params![
+                pid.as_str(),
+                number(head.seq),
+                head.seal,
+                number(head.bytes)
+            ])?;
+        Ok(())
+    }
+
+    /// The processes that have a journal.
+    pub fn journaled(&self) -> Result<Vec<Pid>, StateError> {
+        let mut statement = self.tx.prepare_cached("SELECT pid FROM journal ORDER BY pid")?;
+        let pids = statement.query_map([], |r| r.get::<_, String>(0))?;
+        let pids = pids.collect::<Result<Vec<_>, _>>()?;
+        Ok(pids.iter().filter_map(|p| Pid::new(p)).collect())
+    }
+
+    /// A value of the table's own settings.
+    pub fn meta(&self, key: &str) -> Result<Option<String>, StateError> {
+        Ok(self
+            .tx
+            .prepare_cached("SELECT v FROM meta WHERE k=?1")?
+            .query_row([key], |r| r.get(0))
+            .optional()?)
+    }
+
+    /// Sets a value of the table's own settings.
+    pub fn set_meta(&mut self, key: &str, value: &str) -> Result<(), StateError> {
+        self.tx
+            .prepare_cached(
+                "INSERT INTO meta(k,v) VALUES(?1,?2) ON CONFLICT(k) DO UPDATE SET v=?2",
+            )?
+            .execute([key, value])?;
+        Ok(())
+    }
+}
+
+/// SQLite has signed integers only.
+pub(in crate::kernel) fn number(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// And back.
+pub(in crate::kernel) fn size(n: i64) -> u64 {
+    u64::try_from(n).unwrap_or(0)
+}
+
+fn has_journals(home: &Home) -> bool {
+    fs::read_dir(home.journals()).is_ok_and(|mut d| d.next().is_some())
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StateError> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    // A link in the folder's own path is resolved; only the last step may be none.
+    let path = match (path.parent().and_then(|p| fs::canonicalize(p).ok()), path.file_name()) {
+        (Some(dir), Some(name)) => dir.join(name),
+        _ => path.to_path_buf(),
+    };
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(Duration::from_millis(200))?;
+    conn.execute_batch(
+        "PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY;
+         PRAGMA cell_size_check=ON;",
+    )?;
+    Ok(conn)
+}
+
+fn create(home: &Home, patience: Duration) -> Result<(), StateError> {
+    home.create().map_err(|e| StateError::io(home.dir(), e))?;
+    let _guard = lock(&home.lock(), patience)?;
+    let path = home.table();
+    drop(open_private(&path).map_err(|e| StateError::io(&path, e))?);
+    let conn = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    run_steps(&conn)
+}
+
+fn version(conn: &Connection) -> Result<usize, StateError> {
+    let version: i64 = conn.query_row("PRAGMA user_version", [], |r| r.get(0))?;
+    Ok(usize::try_from(version).unwrap_or(usize::MAX))
+}
+
+fn migrate(conn: &Connection, home: &Home, patience: Duration) -> Result<(), StateError> {
+    let at = version(conn)?;
+    if at == schema::STEPS.len() {
+        return Ok(());
+    }
+    if at > schema::STEPS.len() {
+        let needs: Option<String> =
+            conn.query_row("SELECT v FROM meta WHERE k='reader'", [], |r| r.get(0)).optional()?;
+        let needs = needs.and_then(|n| n.parse().ok()).unwrap_or(u32::MAX);
+        return if usize::try_from(needs).unwrap_or(usize::MAX) <= schema::STEPS.len() {
+            Ok(())
+        } else {
+            Err(StateError::Newer { needs })
+        };
+    }
+    if at == 0 && has_journals(home) {
+        return Err(StateError::Damaged("no tables in it".into()));
+    }
+    let _guard = lock(&home.lock(), patience)?;
+    run_steps(conn)
+}
+
+fn run_steps(conn: &Connection) -> Result<(), StateError> {
+    conn.execute_batch("BEGIN IMMEDIATE")?;
+    let at = version(conn)?;
+    for (index, step) in schema::STEPS.iter().enumerate().skip(at) {
+        conn.execute_batch(step)?;
+        conn.execute_batch(&format!("PRAGMA user_version={}", index + 1))?;
+    }
+    conn.execute_batch("COMMIT")?;
+    Ok(())
+}
+
+/// Takes the lock or gives up; never waits for ever, since a stopped holder would hang everybody.
+fn lock(path: &Path, patience: Duration) -> Result<File, StateError> {
+    let file = open_private(path).map_err(|e| StateError::io(path, e))?;
+    let began = Instant::now();
+    let mut pause = Duration::from_micros(60);
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(TryLockError::Error(e)) => return Err(StateError::io(path, e)),
+        }
+        if began.elapsed() >= patience {
+            return Err(StateError::Locked(path.to_path_buf()));
+        }
+        thread::sleep(pause);
+        pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+    }
+}
