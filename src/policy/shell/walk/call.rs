@@ -307,7 +307,7 @@ impl Walker<'_> {
             self.state.set(name, Value::Scalar(Text::of(value)), true);
         }
         self.returns.push(None);
-        let loops = std::mem::take(&mut self.escapes);
+        let loops = std::mem::take(&mut self.loops);
         let input = std::mem::replace(&mut self.input, call.input.clone());
         self.state.set(LOCALS, Value::Unset, false);
         self.emit_redirects(call);
@@ -324,7 +324,7 @@ impl Walker<'_> {
             self.write(&call.stdout, &said);
         }
         self.input = input;
-        self.escapes = loops;
+        self.loops = loops;
         if let Some(returned) = self.returns.pop().flatten() {
             self.merge(returned);
         }

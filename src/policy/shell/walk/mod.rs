@@ -47,6 +47,15 @@ pub(super) enum Holes {
     Names,
 }
 
+/// States in which a loop's turn was left.
+#[derive(Default)]
+struct Escapes {
+    /// At `break`.
+    out: Option<State>,
+    /// At `continue`.
+    on: Option<State>,
+}
+
 /// One reading under way.
 pub(super) struct Walker<'w> {
     /// The machine.
@@ -63,8 +72,8 @@ pub(super) struct Walker<'w> {
     files: BTreeMap<String, Option<Text>>,
     /// Directories the text itself made.
     made: BTreeSet<String>,
-    /// States at `break` and `continue`, one slot a loop.
-    escapes: Vec<Option<State>>,
+    /// Loops under way.
+    loops: Vec<Escapes>,
     /// States at `return`, one slot a function.
     returns: Vec<Option<State>>,
     /// Functions under way with their arguments.
@@ -90,7 +99,7 @@ pub(super) fn read(text: &str, dir: &str, world: &dyn World) -> Reading {
         captures: Vec::new(),
         files: BTreeMap::new(),
         made: BTreeSet::new(),
-        escapes: Vec::new(),
+        loops: Vec::new(),
         returns: Vec::new(),
         calls: Vec::new(),
         depth: 0,
@@ -142,13 +151,13 @@ impl Walker<'_> {
     /// Runs something in a shell of its own: what it changes ends with it.
     pub(super) fn apart(&mut self, body: impl FnOnce(&mut Self)) {
         let state = self.state.clone();
-        let escapes = std::mem::take(&mut self.escapes);
+        let loops = std::mem::take(&mut self.loops);
         let returns = std::mem::take(&mut self.returns);
         self.state.traps.clear();
         body(self);
         self.traps();
         self.state = state;
-        self.escapes = escapes;
+        self.loops = loops;
         self.returns = returns;
     }
 
