@@ -80,6 +80,20 @@ impl Walker<'_> {
         text.into_arg()
     }
 
+    /// Assignments that were quoted or built at run time (`export "X=$y"`).
+    pub(super) fn built_assignments(&mut self, args: &[Arg]) {
+        for arg in args {
+            let holed = Text::of(arg).holed();
+            if let Some((name, value)) = holed.split_once('=') {
+                self.assign(name.trim_end_matches('+'), Value::Scalar(Text::known(value)));
+                if name.ends_with('+') {
+                    self.state.set(name.trim_end_matches('+'), Value::Unknown, false);
+                }
+                self.export(name);
+            }
+        }
+    }
+
     /// Marks a variable as exported.
     pub(super) fn export(&mut self, name: &str) {
         let value = self.variable(name);

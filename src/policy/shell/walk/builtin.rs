@@ -189,18 +189,12 @@ impl Walker<'_> {
         let functions = args.first().and_then(Arg::exact) == Some("-f");
         for arg in args {
             let holed = Text::of(arg).holed();
-            match holed.split_once('=') {
-                // An assignment that was built at run time (`export "$x=1"`).
-                Some((name, value)) if self.variable(name) == Value::Unknown => {
-                    self.assign(name, Value::Scalar(Text::known(value)));
-                }
-                None if holed.starts_with('-') || functions => {}
-                None if builtin == "local" => {
-                    self.localise(&holed);
-                    self.state.set(&holed, Value::Unset, false);
-                }
-                None if exports => self.export(&holed),
-                Some(_) | None => {}
+            if holed.starts_with('-') || holed.contains('=') || functions {
+            } else if builtin == "local" {
+                self.localise(&holed);
+                self.state.set(&holed, Value::Unset, false);
+            } else if exports {
+                self.export(&holed);
             }
         }
     }

@@ -288,13 +288,14 @@ impl Walker<'_> {
 
     fn call_function(&mut self, name: &str, function: &Function, call: &Call) -> Failed {
         let mut arguments = counted(call.argv.get(1..).unwrap_or_default());
-        let same = self.calls.iter().filter(|(n, _)| n == name).count();
-        if same >= RECURSION {
-            arguments = None;
+        let key = std::ptr::from_ref(function).addr();
+        let same = self.calls.iter().filter(|call| **call == key).count();
+        if same > RECURSION {
+            return None; // The turn before knew nothing any more: this one teaches nothing.
         }
-        let key = (name.to_owned(), arguments.clone());
-        if self.calls.contains(&key) {
-            return None; // It teaches nothing new.
+        if same == RECURSION {
+            arguments = None;
+            self.state.forget();
         }
         if self.calls.len() >= CALLS {
             self.unread(Why::TooDeep, name);

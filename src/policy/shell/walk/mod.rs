@@ -28,7 +28,7 @@ use super::parse::parse;
 use super::text::{Text, outside};
 use super::{Dir, Reading, Unread, World};
 use crate::policy::facts::Why;
-use state::{Arguments, State};
+use state::State;
 
 /// `-c` bodies, `eval`s and the like that are followed inside each other.
 const TEXTS: u8 = 3;
@@ -76,8 +76,8 @@ pub(super) struct Walker<'w> {
     loops: Vec<Escapes>,
     /// States at `return`, one slot a function.
     returns: Vec<Option<State>>,
-    /// Functions under way with their arguments.
-    calls: Vec<(String, Arguments)>,
+    /// Functions under way, by the address of their body.
+    calls: Vec<usize>,
     /// Texts it is inside of.
     depth: u8,
     level: u16,

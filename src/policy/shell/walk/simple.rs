@@ -54,16 +54,27 @@ impl Walker<'_> {
         let mut argv: Vec<Arg> = Vec::new();
         for argument in words {
             match argument {
-                Argument::Word(word) => argv.extend(self.args(word)),
+                Argument::Word(word) => {
+                    let args = self.args(word);
+                    if argv.first().and_then(Arg::exact).is_some_and(declares) {
+                        self.built_assignments(&args);
+                    }
+                    argv.extend(args);
+                }
                 Argument::Assignment(assignment) => {
                     let first = argv.first().and_then(Arg::exact).map(str::to_owned);
-                    if first.as_deref() == Some("local") {
+                    let local = first.as_deref() == Some("local");
+                    if local {
                         self.localise(&assignment.name);
                     }
                     let flags = argv.iter().filter_map(Arg::exact);
                     let exported = first.as_deref() == Some("export")
                         || flags.clone().any(|a| a.starts_with('-') && a.contains('x'));
                     argv.push(self.declare(assignment, exported));
+                    if local && self.calls.is_empty() {
+                        // Outside a function bash refuses it, another shell may not.
+                        self.state.set(&assignment.name, Value::Unknown, false);
+                    }
                 }
             }
         }
@@ -165,6 +176,11 @@ impl Walker<'_> {
             call.redirects.push(redirect);
         }
     }
+}
+
+/// Builtins whose arguments are assignments.
+fn declares(name: &str) -> bool {
+    matches!(name, "export" | "declare" | "typeset" | "local" | "readonly")
 }
 
 /// What opening a file does to it.
