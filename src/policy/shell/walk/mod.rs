@@ -177,6 +177,9 @@ impl Walker<'_> {
 
     /// Adds to the output that is being collected.
     pub(super) fn say(&mut self, text: &Text) {
+        if self.captures.is_empty() || !self.afford(text.size() / 8) {
+            return;
+        }
         if let Some(capture) = self.captures.last_mut() {
             capture.append(text);
         }

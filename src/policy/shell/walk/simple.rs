@@ -8,14 +8,17 @@ use crate::policy::facts::Why;
 use crate::policy::shell::ast::{Argument, Command, Operator, Redirection, Simple, Word};
 use crate::policy::shell::parse::parse;
 use crate::policy::shell::text::Text;
-use crate::policy::shell::{Arg, Redirect};
+use crate::policy::shell::{Arg, Piece, Redirect};
 
 impl Walker<'_> {
     /// Walks a simple command.
     pub(super) fn simple(&mut self, simple: &Simple) -> Failed {
         let alias = self.alias(simple);
         let argv = self.argv(&simple.words);
-        self.afford(argv.len());
+        let bytes: usize = argv.iter().flat_map(|arg| &arg.pieces).map(Piece::size).sum();
+        if !self.afford(argv.len() + bytes / 16) {
+            return None;
+        }
         let mut call = Call { argv, input: self.input.clone(), ..Call::default() };
         self.redirect(&simple.redirections, &mut call);
         if call.argv.is_empty() {
@@ -55,11 +58,11 @@ impl Walker<'_> {
         for argument in words {
             match argument {
                 Argument::Word(word) => {
-                    let args = self.args(word);
+                    let fields = self.args(word);
                     if argv.first().and_then(Arg::exact).is_some_and(declares) {
-                        self.built_assignments(&args);
+                        self.built_assignments(&fields);
                     }
-                    argv.extend(args);
+                    argv.extend(fields);
                 }
                 Argument::Assignment(assignment) => {
                     let first = argv.first().and_then(Arg::exact).map(str::to_owned);
