@@ -231,6 +231,12 @@ fn nothing_repeated_or_nested_is_too_much() {
         "'".repeat(999_999),
         "\\".repeat(999_999),
         "x=$y; ".repeat(100_000),
+        "a[".repeat(400_000),
+        "{".repeat(900_000),
+        "{a,".repeat(300_000),
+        "`ls`".repeat(100_000),
+        "cat <<E; ".repeat(100_000),
+        "\"$x\"".repeat(100_000),
         "trap 'trap \"ls\" EXIT' EXIT; ".repeat(1000),
         format!("bash -c {}", quoted(&"bash -c ls; ".repeat(20_000))),
     ];
