@@ -21,4 +21,5 @@ mod real_endings;
 mod real_sessions;
 mod real_wiring;
 mod scenarios;
+mod shell_oracle;
 mod support;
