@@ -62,7 +62,11 @@ impl Registry {
     }
 
     /// A process and its life.
-    pub fn get(&mut self, tx: &Tx<'_>, pid: &Pid) -> Result<Option<&(ProcessRow, Life)>, StateError> {
+    pub fn get(
+        &mut self,
+        tx: &Tx<'_>,
+        pid: &Pid,
+    ) -> Result<Option<&(ProcessRow, Life)>, StateError> {
         if !self.known.contains_key(pid) {
             let found = match tx.process(pid)? {
                 Some(row) => {
@@ -185,8 +189,7 @@ pub fn life(tx: &Tx<'_>, row: &ProcessRow, lease: u64) -> Life {
     if let Some(silent) = fresh(beat, lease) {
         return Life::Live { silent };
     }
-    let transcript =
-        row.transcript.as_deref().and_then(|t| beat::file_age(Path::new(t), unix));
+    let transcript = row.transcript.as_deref().and_then(|t| beat::file_age(Path::new(t), unix));
     // An agent's words go to the session's transcript too, so it speaks for sessions only.
     if row.kind == Kind::Session
         && let Some(silent) = fresh(transcript, lease)

@@ -163,8 +163,9 @@ impl Tx<'_> {
     }
 
     fn lanes_where(&self, clause: &str, value: &str) -> Result<Vec<LaneRow>, StateError> {
-        let mut statement =
-            self.tx.prepare_cached(&format!("SELECT {LANE} FROM lane WHERE {clause} ORDER BY path"))?;
+        let mut statement = self
+            .tx
+            .prepare_cached(&format!("SELECT {LANE} FROM lane WHERE {clause} ORDER BY path"))?;
         let rows = statement.query_map([value], lane)?.collect::<Result<Vec<_>, _>>()?;
         Ok(rows.into_iter().flatten().collect())
     }

@@ -67,7 +67,9 @@ impl Kernel {
             Ok(_) => return Err(StateError::Damaged("not a regular file".into())),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 if has_journals(home) && make == Make::IfAbsent {
-                    return Err(StateError::Damaged("the file is gone, its journals are not".into()));
+                    return Err(StateError::Damaged(
+                        "the file is gone, its journals are not".into(),
+                    ));
                 }
                 false
             }
@@ -110,13 +112,8 @@ impl Kernel {
     ) -> Result<T, StateError> {
         let guard = lock(&self.home.lock(), self.patience)?;
         let tx = self.conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        let mut tx = Tx {
-            tx,
-            home: &self.home,
-            place: &self.place,
-            now: clock::now(),
-            lines: Vec::new(),
-        };
+        let mut tx =
+            Tx { tx, home: &self.home, place: &self.place, now: clock::now(), lines: Vec::new() };
         let out = work(&mut tx)?;
         tx.write_journals()?;
         tx.tx.commit()?;
@@ -130,13 +127,8 @@ impl Kernel {
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>,
     ) -> Result<T, StateError> {
         let tx = self.conn.transaction_with_behavior(rusqlite::TransactionBehavior::Deferred)?;
-        let mut tx = Tx {
-            tx,
-            home: &self.home,
-            place: &self.place,
-            now: clock::now(),
-            lines: Vec::new(),
-        };
+        let mut tx =
+            Tx { tx, home: &self.home, place: &self.place, now: clock::now(), lines: Vec::new() };
         work(&mut tx)
     }
 
@@ -192,11 +184,17 @@ impl Tx<'_> {
             let head = self.head(pid)?.unwrap_or_default();
             let mine = lines.iter().filter(|(p, ..)| p == pid).map(|(_, what, note)| (*what, note));
             let head = log::append(self.home, pid, &head, self.now, mine)?;
-            self.tx.prepare_cached(
-                "INSERT INTO journal(pid, seq, seal, bytes) VALUES(?1,?2,?3,?4)
+            self.tx
+                .prepare_cached(
+                    "INSERT INTO journal(pid, seq, seal, bytes) VALUES(?1,?2,?3,?4)
                  ON CONFLICT(pid) DO UPDATE SET seq=?2, seal=?3, bytes=?4",
-            )?
-            .execute(rusqlite::params![pid.as_str(), number(head.seq), head.seal, number(head.bytes)])?;
+                )?
+                .execute(rusqlite::params![
+                    pid.as_str(),
+                    number(head.seq),
+                    head.seal,
+                    number(head.bytes)
+                ])?;
         }
         Ok(())
     }
@@ -232,7 +230,9 @@ impl Tx<'_> {
     /// Sets a value of the table's own settings.
     pub fn set_meta(&mut self, key: &str, value: &str) -> Result<(), StateError> {
         self.tx
-            .prepare_cached("INSERT INTO meta(k,v) VALUES(?1,?2) ON CONFLICT(k) DO UPDATE SET v=?2")?
+            .prepare_cached(
+                "INSERT INTO meta(k,v) VALUES(?1,?2) ON CONFLICT(k) DO UPDATE SET v=?2",
+            )?
             .execute([key, value])?;
         Ok(())
     }
@@ -288,9 +288,8 @@ fn migrate(conn: &Connection, home: &Home, patience: Duration) -> Result<(), Sta
         return Ok(());
     }
     if at > schema::STEPS.len() {
-        let needs: Option<String> = conn
-            .query_row("SELECT v FROM meta WHERE k='reader'", [], |r| r.get(0))
-            .optional()?;
+        let needs: Option<String> =
+            conn.query_row("SELECT v FROM meta WHERE k='reader'", [], |r| r.get(0)).optional()?;
         let needs = needs.and_then(|n| n.parse().ok()).unwrap_or(u32::MAX);
         return if usize::try_from(needs).unwrap_or(usize::MAX) <= schema::STEPS.len() {
             Ok(())

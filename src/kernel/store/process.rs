@@ -93,11 +93,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Option<ProcessRow>> {
         root: text(6)?.and_then(AbsPath::new),
         transcript: text(7)?,
         client,
-        place: Place {
-            machine: row.get(10)?,
-            boot: row.get(11)?,
-            namespace: size(row.get(12)?),
-        },
+        place: Place { machine: row.get(10)?, boot: row.get(11)?, namespace: size(row.get(12)?) },
         state: if row.get::<_, i64>(13)? == 0 { State::Open } else { State::Ended },
         reason: text(14)?,
         heir: text(15)?.and_then(|p| Pid::new(&p)),

@@ -64,7 +64,8 @@ impl Tx<'_> {
     }
 
     fn presence_where(&self, clause: &str, value: &str) -> Result<Vec<PresenceRow>, StateError> {
-        let sql = format!("SELECT root, session, since, wrote, forked FROM presence WHERE {clause}");
+        let sql =
+            format!("SELECT root, session, since, wrote, forked FROM presence WHERE {clause}");
         let mut statement = self.tx.prepare_cached(&sql)?;
         let rows = statement.query_map([value], |r| {
             Ok((
@@ -221,7 +222,12 @@ impl Tx<'_> {
     }
 
     /// Notes who pushed a stash entry.
-    pub fn put_stash(&mut self, common: &AbsPath, sha: &str, owner: &Pid) -> Result<(), StateError> {
+    pub fn put_stash(
+        &mut self,
+        common: &AbsPath,
+        sha: &str,
+        owner: &Pid,
+    ) -> Result<(), StateError> {
         self.tx
             .prepare_cached("INSERT OR REPLACE INTO stash(common, sha, owner) VALUES(?1,?2,?3)")?
             .execute(params![common.key(), sha, owner.as_str()])?;
@@ -229,7 +235,11 @@ impl Tx<'_> {
     }
 
     /// Who began the operation under way in a git directory.
-    pub fn operation_owner(&self, git_dir: &AbsPath, name: &str) -> Result<Option<Pid>, StateError> {
+    pub fn operation_owner(
+        &self,
+        git_dir: &AbsPath,
+        name: &str,
+    ) -> Result<Option<Pid>, StateError> {
         self.owner(
             "SELECT owner FROM operation WHERE git_dir=?1 AND name=?2",
             &[&git_dir.key(), name],
@@ -244,7 +254,9 @@ impl Tx<'_> {
         owner: &Pid,
     ) -> Result<(), StateError> {
         self.tx
-            .prepare_cached("INSERT OR REPLACE INTO operation(git_dir, name, owner) VALUES(?1,?2,?3)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO operation(git_dir, name, owner) VALUES(?1,?2,?3)",
+            )?
             .execute(params![git_dir.key(), name, owner.as_str()])?;
         Ok(())
     }
@@ -255,7 +267,12 @@ impl Tx<'_> {
     }
 
     /// Notes who made a commit.
-    pub fn put_commit(&mut self, common: &AbsPath, sha: &str, owner: &Pid) -> Result<(), StateError> {
+    pub fn put_commit(
+        &mut self,
+        common: &AbsPath,
+        sha: &str,
+        owner: &Pid,
+    ) -> Result<(), StateError> {
         self.tx
             .prepare_cached(
                 "INSERT OR IGNORE INTO commits(common, sha, owner, at) VALUES(?1,?2,?3,?4)",

@@ -124,7 +124,7 @@ fn base_of(script: &Arg) -> String {
 /// What follows `-m MODULE`.
 fn module_arguments(args: &[Arg]) -> Vec<Arg> {
     let Some(at) =
-        args.iter().position(|a| a.prefix().starts_with("-") && a.prefix().contains('m'))
+        args.iter().position(|a| a.prefix().starts_with('-') && a.prefix().contains('m'))
     else {
         return Vec::new();
     };

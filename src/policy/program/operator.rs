@@ -167,9 +167,8 @@ fn operands<'a>(words: &[&'a str]) -> Vec<&'a str> {
 fn id<'a>(word: &'a str, next: Option<&'a str>) -> Option<&'a str> {
     match word.split_once('=') {
         Some((name, value)) if IDS.contains(&name) => Some(value),
-        Some(_) => None,
         None if IDS.contains(&word) => next,
-        None => None,
+        Some(_) | None => None,
     }
 }
 

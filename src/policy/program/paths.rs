@@ -104,7 +104,7 @@ impl Place<'_> {
         match self.literal(dir, Follow::All) {
             Target::At(dir) if self.matters(&dir) => Target::Below(dir),
             Target::At(_) => Target::Nowhere,
-            other => other,
+            other @ (Target::Below(_) | Target::Nowhere | Target::Unknown(_)) => other,
         }
     }
 

@@ -112,9 +112,12 @@ fn touch(call: &Call<'_>) -> Vec<Effect> {
     let one = |arg: &Arg| {
         let missing = arg.exact().is_none() || call.place.kind(arg) == Entry::Missing;
         let target = call.place.target(arg, Follow::All);
-        call.place.effect(target, &words, |path| match missing && !line.has("no-create") {
-            true => Effect::Write { path },
-            false => Effect::Meta { path, deep: false },
+        call.place.effect(target, &words, |path| {
+            if missing && !line.has("no-create") {
+                Effect::Write { path }
+            } else {
+                Effect::Meta { path, deep: false }
+            }
         })
     };
     line.operands.iter().filter_map(one).collect()

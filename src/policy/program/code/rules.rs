@@ -162,7 +162,7 @@ enum Receiver<'a> {
 }
 
 fn fits(on: On, receiver: &Receiver<'_>) -> bool {
-    let named = |names: &[&str]| match receiver {
+    let stands_on = |names: &[&str]| match receiver {
         Receiver::Bare => false,
         Receiver::Value(tokens) => tokens.iter().rev().any(|token| match token {
             Token::Name(name) | Token::Str(name) => {
@@ -174,8 +174,8 @@ fn fits(on: On, receiver: &Receiver<'_>) -> bool {
     };
     match on {
         On::Any => true,
-        On::Only(names) => named(names),
-        On::Bare(names) => matches!(receiver, Receiver::Bare) || named(names),
+        On::Only(names) => stands_on(names),
+        On::Bare(names) => matches!(receiver, Receiver::Bare) || stands_on(names),
     }
 }
 
@@ -216,7 +216,12 @@ fn arguments(tokens: &[Token], at: usize, language: Language) -> Option<Args<'_>
     let (start, closed) = match tokens.get(at)? {
         Token::Sign('(') => (at + 1, true),
         Token::Str(_) | Token::Name(_) | Token::Sign('$') if bare => (at, false),
-        _ => return None,
+        Token::Name(_)
+        | Token::Str(_)
+        | Token::Filled
+        | Token::Shell(_)
+        | Token::Sign(_)
+        | Token::End => return None,
     };
     let mut out = Vec::new();
     let (mut depth, mut from, mut end) = (0_u32, start, start);
@@ -319,9 +324,10 @@ fn ran(args: &Args<'_>, values: &Values) -> Vec<Act> {
         .filter(|tokens| matches!(tokens, [Token::Str(_)]))
         .flat_map(|tokens| values.of(tokens))
         .collect();
-    match rest.is_empty() {
-        true => vec![Act::Shell(text)],
-        false => vec![Act::Run(std::iter::once(text).chain(rest).collect())],
+    if rest.is_empty() {
+        vec![Act::Shell(text)]
+    } else {
+        vec![Act::Run(std::iter::once(text).chain(rest).collect())]
     }
 }
 
@@ -338,8 +344,9 @@ fn method(name: &str, receiver: &[String], args: &Args<'_>, values: &Values) -> 
         }
         "open" => {
             let mode = args.first().and_then(|tokens| match tokens {
-                [Token::Str(mode)] => Some(mode),
-                [Token::Name(_), Token::Sign('='), Token::Str(mode)] => Some(mode),
+                [Token::Str(mode)] | [Token::Name(_), Token::Sign('='), Token::Str(mode)] => {
+                    Some(mode)
+                }
                 _ => None,
             });
             let writes = mode.is_some_and(|m| m.len() <= 4 && m.contains(['w', 'a', 'x', '+']));

@@ -117,10 +117,10 @@ fn verb_effects(
         return nested::shell(call, &nested::with_args(text, args), &top);
     }
     let Ok(words) = shell_words::split(&alias) else { return Vec::new() };
-    let mut argv: Vec<Arg> = words.into_iter().map(Arg::text).collect();
-    argv.extend_from_slice(args);
-    let again = globals.again(call.site(), &argv);
-    match again.verb.and_then(|at| Some((argv.get(at)?.exact()?, argv.get(at + 1..)?))) {
+    let mut expanded: Vec<Arg> = words.into_iter().map(Arg::text).collect();
+    expanded.extend_from_slice(args);
+    let again = globals.again(call.site(), &expanded);
+    match again.verb.and_then(|at| Some((expanded.get(at)?.exact()?, expanded.get(at + 1..)?))) {
         Some((next, rest)) if !again.idle => verb_effects(call, &again, next, rest, hops - 1),
         Some(_) | None => Vec::new(),
     }

@@ -130,10 +130,10 @@ impl GitCall<'_> {
         let site = self.place.site;
         let Some(mut names) = site.list(&self.root.path.to_string(), NAMES) else { return false };
         names.retain(|name| !name.starts_with('.'));
-        let named = |path: AbsPath| take.iter().any(|t| t.glob.is_none() && t.base == path);
+        let taken = |path: AbsPath| take.iter().any(|t| t.glob.is_none() && t.base == path);
         names.len() >= BY_HAND
             && take.len() >= names.len()
-            && names.iter().all(|name| named(self.root.path.join(name)))
+            && names.iter().all(|name| taken(self.root.path.join(name)))
     }
 }
 
@@ -179,10 +179,10 @@ mod tests {
     use crate::policy::program::scene::{ROOT, Scene, at, reaches};
 
     fn staged(dir: &str, line: &str) -> Scope {
-        match Scene::gate().run_in(dir, line).remove(0) {
-            Effect::Stage { scope, .. } => scope,
-            other => panic!("{line}: {other:?}"),
-        }
+        let Some(Effect::Stage { scope, .. }) = Scene::gate().run_in(dir, line).pop() else {
+            panic!("{line} stages")
+        };
+        scope
     }
 
     #[test]

@@ -127,11 +127,8 @@ fn update_index(git: &GitCall<'_>) -> Vec<Effect> {
     }
     let mut named: Vec<Arg> = line.operands.clone();
     for info in line.values("cacheinfo") {
-        match info.exact().and_then(|text| text.splitn(3, ',').nth(2)) {
-            Some(path) => named.push(Arg::text(path)),
-            // The old form: mode, object and path are words of their own.
-            None => {}
-        }
+        // In the old form mode, object and path are words of their own: operands.
+        named.extend(info.exact().and_then(|text| text.splitn(3, ',').nth(2)).map(Arg::text));
     }
     if line.has("again") {
         return git.stage(Scope::Tracked);

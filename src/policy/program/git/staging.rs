@@ -111,7 +111,9 @@ fn add(git: &GitCall<'_>) -> Vec<Effect> {
     match git.named(&line, &line.operands, none) {
         Scope::Paths { take, .. } if take.is_empty() => Vec::new(),
         Scope::All if line.has("update") => git.stage(Scope::Tracked),
-        scope => git.stage(scope),
+        scope @ (Scope::All | Scope::Tracked | Scope::Paths { .. } | Scope::Matched { .. }) => {
+            git.stage(scope)
+        }
     }
 }
 
