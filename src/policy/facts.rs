@@ -146,6 +146,12 @@ pub enum Effect {
         /// The file.
         path: AbsPath,
     },
+    /// May write a file, as far as can be told (an unknown server's tool names it): checked, never
+    /// claimed.
+    Check {
+        /// The file.
+        path: AbsPath,
+    },
     /// Removes, moves away or empties a path with all below it.
     Remove {
         /// File or directory.
@@ -258,8 +264,82 @@ pub enum Effect {
     },
 }
 
+impl Effect {
+    /// The work tree a git verb is about.
+    #[must_use]
+    pub fn root(&self) -> Option<&AbsPath> {
+        match self {
+            Self::Stage { root, .. }
+            | Self::Unstage { root, .. }
+            | Self::Commit { root, .. }
+            | Self::Tree { root, .. }
+            | Self::Pathspec { root, .. }
+            | Self::Head { root, .. }
+            | Self::Sequencer { root, .. }
+            | Self::Stash { root, .. }
+            | Self::Branch { root, .. } => Some(root),
+            Self::Write { .. }
+            | Self::Check { .. }
+            | Self::Remove { .. }
+            | Self::Meta { .. }
+            | Self::Worktree { .. }
+            | Self::Operator(_)
+            | Self::Opaque { .. } => None,
+        }
+    }
+
+    /// The single path it is about.
+    #[must_use]
+    pub fn path(&self) -> Option<&AbsPath> {
+        match self {
+            Self::Write { path }
+            | Self::Check { path }
+            | Self::Remove { path }
+            | Self::Meta { path, .. }
+            | Self::Worktree { path, .. } => Some(path),
+            Self::Opaque { dir, .. } => dir.as_ref(),
+            Self::Stage { .. }
+            | Self::Unstage { .. }
+            | Self::Commit { .. }
+            | Self::Tree { .. }
+            | Self::Pathspec { .. }
+            | Self::Head { .. }
+            | Self::Sequencer { .. }
+            | Self::Stash { .. }
+            | Self::Branch { .. }
+            | Self::Operator(_) => None,
+        }
+    }
+
+    /// The effect in a few words, for denials and the journal.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Write { path } => format!("write to {path}"),
+            Self::Check { path } => format!("possible write to {path}"),
+            Self::Remove { path } => format!("removal of {path}"),
+            Self::Meta { path, .. } => format!("change of mode, owner or times of {path}"),
+            Self::Stage { words, .. }
+            | Self::Unstage { words, .. }
+            | Self::Commit { words, .. }
+            | Self::Tree { words, .. }
+            | Self::Pathspec { words, .. }
+            | Self::Head { words, .. }
+            | Self::Sequencer { words, .. }
+            | Self::Stash { words, .. }
+            | Self::Branch { words, .. }
+            | Self::Worktree { words, .. }
+            | Self::Opaque { words, .. } => words.clone(),
+            Self::Operator(OperatorUse::Verb(words) | OperatorUse::ForId { words, .. }) => {
+                words.clone()
+            }
+            Self::Operator(OperatorUse::HookByHand) => "a payload fed to a hook by hand".to_owned(),
+        }
+    }
+}
+
 /// On what ground somebody's claim to a path stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Basis {
     /// An exclusive lease: somebody is working on it now.
     Lane,
@@ -289,4 +369,157 @@ pub struct Neighbour {
     pub holder: Holder,
     /// It works in a tree of its own and only left things here.
     pub forked: bool,
+}
+
+/// Paths staged in a work tree's index now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Staged {
+    /// The work tree.
+    pub root: AbsPath,
+    /// What differs between index and HEAD; none when it could not be read.
+    pub paths: Option<Vec<AbsPath>>,
+}
+
+/// Where the actor's session stands towards a root that others use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stand {
+    /// It was there first, or nobody else is, or isolation is off.
+    Resident,
+    /// Others were there first: its first write sends it to a tree of its own.
+    Newcomer {
+        /// Who was there; nobody where every session is isolated by setting.
+        first: Option<Holder>,
+    },
+    /// It has a tree of its own; this root is read-only for it while others live.
+    Sent {
+        /// Its tree for this repository.
+        tree: AbsPath,
+        /// Who else lives here.
+        first: Holder,
+    },
+}
+
+/// The boundaries between arms.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Arms {
+    /// No file: no boundary.
+    #[default]
+    Undeclared,
+    /// A file that could not be read: what leaves the session's own repository is denied.
+    Unreadable {
+        /// Why.
+        error: String,
+        /// The session's own repository.
+        own: Vec<AbsPath>,
+    },
+    /// Names and folders.
+    Declared {
+        /// Folders of each arm, linked worktrees of its repository included.
+        arms: Vec<(String, Vec<AbsPath>)>,
+        /// The arms the session works in.
+        own: Vec<String>,
+    },
+}
+
+/// Paths that are nobody's but the operator's.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FloorFacts {
+    /// The kernel's folder.
+    pub state: Vec<AbsPath>,
+    /// Our wiring: binary, links, plugin, the user's configuration.
+    pub wiring: Vec<AbsPath>,
+    /// Settings files whose result would lose or disable our entries.
+    pub unhooked: Vec<AbsPath>,
+}
+
+/// What the stash, a branch or an operation under way means to the actor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ownership {
+    /// Made by the actor, or by nobody who lives.
+    Own,
+    /// Made or used by somebody else who lives.
+    Others(Holder),
+    /// Made by nobody we saw, while others live.
+    Unknown(Holder),
+}
+
+/// Everything a decision may know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// Who calls.
+    pub actor: Actor,
+    /// Live lanes and custody of others that could meet the effects.
+    pub holds: Vec<Hold>,
+    /// Other live sessions in the roots the effects name.
+    pub neighbours: Vec<Neighbour>,
+    /// The roots the effects name.
+    pub roots: Vec<Root>,
+    /// What is staged, where a verb depends on it.
+    pub staged: Vec<Staged>,
+    /// Where the session stands in each root.
+    pub stands: Vec<(AbsPath, Stand)>,
+    /// Paths that git ignores, or that are scratch, devices or build output: never a lane.
+    pub loose: Vec<AbsPath>,
+    /// Whose the stash entry, branch, operation or worktree is, by the effect's words.
+    pub ownership: Vec<(String, Ownership)>,
+    /// Whose the commit at HEAD is, where an effect replaces it.
+    pub head_owner: Vec<(AbsPath, Ownership)>,
+    /// Roots in which a commit stashes and restores the whole tree (a stashing hook framework).
+    pub sweeping: Vec<AbsPath>,
+    /// The actor's own uncommitted paths, for remedies.
+    pub own: Vec<AbsPath>,
+    /// Arms.
+    pub arms: Arms,
+    /// The floor.
+    pub floor: FloorFacts,
+    /// The fence stands, whole: what can't be read runs fenced instead of being refused.
+    pub fenced: Fenced,
+}
+
+/// Whether the call will run under the whole fence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fenced {
+    /// It will not, or nobody knows.
+    #[default]
+    No,
+    /// It will.
+    Whole,
+}
+
+impl Facts {
+    /// Facts about an actor of whom nothing else is known.
+    #[must_use]
+    pub fn about(actor: Actor) -> Self {
+        Self {
+            actor,
+            holds: Vec::new(),
+            neighbours: Vec::new(),
+            roots: Vec::new(),
+            staged: Vec::new(),
+            stands: Vec::new(),
+            loose: Vec::new(),
+            ownership: Vec::new(),
+            head_owner: Vec::new(),
+            sweeping: Vec::new(),
+            own: Vec::new(),
+            arms: Arms::Undeclared,
+            floor: FloorFacts::default(),
+            fenced: Fenced::No,
+        }
+    }
+
+    /// The root a path lies in, among those the effects name.
+    #[must_use]
+    pub fn root_of(&self, path: &AbsPath) -> Option<&Root> {
+        self.roots
+            .iter()
+            .filter(|r| path.within(&r.path))
+            .max_by_key(|r| r.path.as_path().as_os_str().len())
+    }
+
+    /// Whose something is, by the words of the effect.
+    #[must_use]
+    pub fn ownership(&self, words: &str) -> Option<&Ownership> {
+        self.ownership.iter().find(|(w, _)| w == words).map(|(_, o)| o)
+    }
 }

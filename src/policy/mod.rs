@@ -1,8 +1,111 @@
 //! The decision: facts in, outcome out. No file system, environment, process, clock or table.
 
 pub mod facts;
+pub mod gate;
 pub mod lane;
 pub mod program;
+pub mod rules;
 pub mod scope;
 pub mod shell;
+pub mod telling;
 pub mod verdict;
+
+use facts::{Basis, Effect, Facts, Stand};
+use rules::{Gate, RULES};
+use verdict::{Denial, Keep, Outcome, Verdict};
+
+/// Judges what a call would do. The strictest rule that objects to any effect wins: rules stand in
+/// order of precedence, effects in the order of the text. Only the rules of `gates` are asked.
+pub fn decide(effects: &[Effect], facts: &Facts, gates: &[Gate]) -> Outcome {
+    let objection = RULES.iter().filter(|rule| gates.contains(&rule.gate)).find_map(|rule| {
+        effects.iter().find_map(|effect| (rule.judge)(effect, facts)).map(|denial| (rule, denial))
+    });
+    let denial = objection.map(|(rule, denial)| Denial { rule: rule.id, ..denial });
+    match denial {
+        Some(denial) => refuse(denial),
+        None => allow(effects, facts),
+    }
+}
+
+fn refuse(denial: Denial) -> Outcome {
+    let fork = (denial.rule == gate::shared::FORK).then(|| denial.root.clone()).flatten();
+    Outcome {
+        verdict: Verdict::Deny(Box::new(denial)),
+        claims: Vec::new(),
+        keeps: Vec::new(),
+        notices: Vec::new(),
+        fork,
+    }
+}
+
+fn allow(effects: &[Effect], facts: &Facts) -> Outcome {
+    let mut outcome = Outcome {
+        verdict: Verdict::Allow,
+        claims: Vec::new(),
+        keeps: Vec::new(),
+        notices: Vec::new(),
+        fork: None,
+    };
+    for effect in effects {
+        match effect {
+            Effect::Write { path } => {
+                if !facts.loose.contains(path) && !outcome.claims.contains(path) {
+                    outcome.claims.push(path.clone());
+                }
+                build_on(path, facts, &mut outcome);
+            }
+            Effect::Remove { path } => {
+                if let Some(root) = facts.root_of(path)
+                    && !facts.loose.contains(path)
+                {
+                    let keep =
+                        Keep { root: root.path.clone(), path: Some(path.clone()), whose: None };
+                    outcome.keeps.push(keep);
+                }
+            }
+            Effect::Tree { root, .. } | Effect::Pathspec { root, .. } => {
+                if !outcome.keeps.iter().any(|k| k.root == *root && k.path.is_none()) {
+                    outcome.keeps.push(Keep { root: root.clone(), path: None, whose: None });
+                }
+            }
+            Effect::Check { .. }
+            | Effect::Meta { .. }
+            | Effect::Stage { .. }
+            | Effect::Unstage { .. }
+            | Effect::Commit { .. }
+            | Effect::Head { .. }
+            | Effect::Sequencer { .. }
+            | Effect::Stash { .. }
+            | Effect::Branch { .. }
+            | Effect::Worktree { .. }
+            | Effect::Operator(_)
+            | Effect::Opaque { .. } => {}
+        }
+    }
+    outcome
+}
+
+/// A write onto somebody else's uncommitted bytes passes, says so, and the bytes are kept.
+fn build_on(path: &lane::AbsPath, facts: &Facts, outcome: &mut Outcome) {
+    let below = facts.holds.iter().find(|h| h.basis == Basis::Custody && h.path.overlaps(path));
+    let Some(hold) = below else { return };
+    let who = &hold.holder;
+    outcome.notices.push(format!(
+        "{path} has uncommitted work of {} {}: you build on it; the bytes you replace were kept",
+        who.kind, who.pid
+    ));
+    if let Some(root) = &hold.root {
+        outcome.keeps.push(Keep {
+            root: root.clone(),
+            path: Some(hold.path.clone()),
+            whose: Some(who.pid.clone()),
+        });
+    }
+}
+
+/// Where the session stands in a root.
+#[must_use]
+pub fn stand<'f>(facts: &'f Facts, root: &lane::AbsPath) -> &'f Stand {
+    static RESIDENT: Stand = Stand::Resident;
+    facts.stands.iter().find(|(r, _)| r == root).map_or(&RESIDENT, |(_, s)| s)
+}

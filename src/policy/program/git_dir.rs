@@ -9,7 +9,8 @@ use crate::policy::lane::AbsPath;
 pub(super) fn translate(effect: Effect, site: &dyn Site) -> Vec<Effect> {
     let meant = match &effect {
         Effect::Write { path } | Effect::Remove { path } => meaning(path, site),
-        Effect::Meta { .. }
+        Effect::Check { .. }
+        | Effect::Meta { .. }
         | Effect::Stage { .. }
         | Effect::Unstage { .. }
         | Effect::Commit { .. }

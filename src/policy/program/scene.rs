@@ -150,7 +150,8 @@ pub(super) fn reaches(effects: &[Effect], path: &str) -> bool {
         Effect::Tree { root: tree, .. } | Effect::Head { root: tree, .. } => held.within(tree),
         Effect::Stash { .. } | Effect::Operator(_) => true,
         Effect::Opaque { dir, .. } => dir.as_ref().is_none_or(|d| d.overlaps(&held)),
-        Effect::Meta { .. }
+        Effect::Check { .. }
+        | Effect::Meta { .. }
         | Effect::Unstage { .. }
         | Effect::Sequencer { .. }
         | Effect::Branch { .. } => false,

@@ -6,7 +6,6 @@ mod lex;
 mod rules;
 mod values;
 
-pub(super) use lex::UNKNOWN;
 use lex::{Token, tokens};
 use values::Values;
 

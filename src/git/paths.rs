@@ -1,0 +1,112 @@
+//! Owns the one way a path from outside becomes an `AbsPath`: symbolic links resolved as the
+//! kernel would, as far as the path exists, the rest kept as written.
+//! Must never fail because a path does not exist yet: most judged paths are about to be created.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use crate::policy::lane::AbsPath;
+
+/// Links followed before a path counts as a loop; the kernel's own bound.
+const MAX_LINKS: u32 = 40;
+
+/// What happens to a symbolic link in the last place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    /// Resolved too: what opening the path would reach.
+    All,
+    /// Kept: what removing, renaming or replacing the path would touch.
+    Parents,
+}
+
+enum Step {
+    Up,
+    Name(OsString),
+}
+
+/// Resolves an absolute path; `None` when it is relative, holds a NUL or loops.
+#[must_use]
+pub fn canonical(path: impl AsRef<Path>, follow: Follow) -> Option<AbsPath> {
+    let path = path.as_ref();
+    if !path.is_absolute() {
+        return None;
+    }
+    match (follow, path.parent(), path.file_name()) {
+        (Follow::Parents, Some(parent), Some(name)) => AbsPath::new(resolve(parent)?.join(name)),
+        (Follow::Parents | Follow::All, _, _) => AbsPath::new(resolve(path)?),
+    }
+}
+
+fn resolve(path: &Path) -> Option<PathBuf> {
+    let mut todo: VecDeque<Step> = steps(path).collect();
+    let mut done = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(step) = todo.pop_front() {
+        match step {
+            Step::Up => {
+                done.pop();
+                continue;
+            }
+            Step::Name(name) => done.push(name),
+        }
+        let Ok(target) = std::fs::read_link(&done) else { continue };
+        links += 1;
+        if links > MAX_LINKS {
+            return None;
+        }
+        if target.is_absolute() {
+            done = PathBuf::from("/");
+        } else {
+            done.pop();
+        }
+        for step in steps(&target).rev() {
+            todo.push_front(step);
+        }
+    }
+    Some(done)
+}
+
+fn steps(path: &Path) -> impl DoubleEndedIterator<Item = Step> + '_ {
+    path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(Step::Name(name.to_owned())),
+        Component::ParentDir => Some(Step::Up),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn real(path: &Path, follow: Follow) -> PathBuf {
+        canonical(path, follow).unwrap().as_path().to_path_buf()
+    }
+
+    #[test]
+    fn links_resolve_as_far_as_the_path_exists() {
+        let tmp = tempfile::tempdir().unwrap();
+        let top = tmp.path().canonicalize().unwrap();
+        std::fs::create_dir_all(top.join("real/deep")).unwrap();
+        symlink("real/deep", top.join("link")).unwrap();
+        symlink("../new", top.join("real/dangling")).unwrap();
+        assert_eq!(real(&top.join("link/a/b"), Follow::All), top.join("real/deep/a/b"));
+        assert_eq!(real(&top.join("link/../x"), Follow::All), top.join("real/x"));
+        assert_eq!(real(&top.join("real/dangling"), Follow::All), top.join("new"));
+        assert_eq!(real(&top.join("link"), Follow::Parents), top.join("link"));
+        symlink("link", top.join("chain")).unwrap();
+        symlink("x", top.join("real/deep/last")).unwrap();
+        assert_eq!(real(&top.join("chain/last"), Follow::Parents), top.join("real/deep/last"));
+    }
+
+    #[test]
+    fn a_loop_a_relative_path_and_a_nul_are_refused() {
+        let tmp = tempfile::tempdir().unwrap();
+        symlink("b", tmp.path().join("a")).unwrap();
+        symlink("a", tmp.path().join("b")).unwrap();
+        assert!(canonical(tmp.path().join("a/x"), Follow::All).is_none());
+        assert!(canonical("a/x", Follow::All).is_none());
+        assert!(canonical("/a\0x", Follow::All).is_none());
+    }
+}
