@@ -187,11 +187,9 @@ pub fn of_command(text: &str, cwd: &str, disk: &Disk) -> Vec<Effect> {
     }
     let reading = shell::read(text, cwd, disk);
     let mut effects: Vec<Effect> = Vec::new();
-    for invocation in &reading.invocations {
-        for effect in program::effects(invocation, disk) {
-            if !effects.contains(&effect) {
-                effects.push(effect);
-            }
+    for effect in program::line_effects(&reading.invocations, disk).into_iter().flatten() {
+        if !effects.contains(&effect) {
+            effects.push(effect);
         }
     }
     for unread in reading.unread {

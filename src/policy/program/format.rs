@@ -172,7 +172,7 @@ const TOOLS: &[Tool] = &[
         &["cargo-fmt"],
         When::Unless(&["--check"]),
         Bare::Project,
-        &["-p", "--package", "--manifest-path"],
+        &["-p", "--package", "--manifest-path", "--config", "--config-path", "--edition"],
         RUST,
     ),
     tool(

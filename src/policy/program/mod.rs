@@ -10,6 +10,8 @@ mod awk;
 mod carrier;
 mod code;
 mod copy;
+#[cfg(test)]
+mod corpus;
 mod edit;
 mod find;
 mod format;

@@ -163,8 +163,8 @@ impl World for Scene {
         Some("/home/u".to_owned())
     }
 
-    fn var(&self, _name: &str) -> Option<String> {
-        None
+    fn var(&self, name: &str) -> Option<String> {
+        (name == "TMPDIR").then(|| "/tmp".to_owned())
     }
 
     fn entry(&self, path: &str) -> Entry {

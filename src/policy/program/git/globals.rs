@@ -105,8 +105,13 @@ impl Globals {
             Target::Below(_) | Target::Nowhere | Target::Unknown(_) => None,
         };
         let by_tree = self.work_tree.as_ref().and_then(of).and_then(|p| place.site.root_of(&p));
-        let by_dir = || self.git_dir.as_ref().and_then(of).and_then(|p| owner(place.site, &p));
-        by_tree.or_else(by_dir).or_else(|| place.root())
+        let named = self.git_dir.as_ref().and_then(of);
+        match (by_tree, named) {
+            (Some(root), _) => Some(root),
+            // A named repository is meant even where nothing is known of it.
+            (None, Some(git_dir)) => owner(place.site, &git_dir),
+            (None, None) => place.root(),
+        }
     }
 
     /// The text of an alias, from the line itself or from configuration.
