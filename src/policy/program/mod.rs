@@ -13,6 +13,7 @@ mod copy;
 #[cfg(test)]
 mod corpus;
 mod edit;
+mod fetch;
 mod find;
 mod format;
 mod git;
