@@ -133,9 +133,10 @@ pub(super) fn at(path: &str) -> AbsPath {
 pub(super) fn reaches(effects: &[Effect], path: &str) -> bool {
     let (root, held) = (at(""), at(path));
     effects.iter().any(|effect| match effect {
-        Effect::Write { path } | Effect::Remove { path } | Effect::Worktree { path, .. } => {
-            path.overlaps(&held)
-        }
+        Effect::Write { path }
+        | Effect::Check { path }
+        | Effect::Remove { path }
+        | Effect::Worktree { path, .. } => path.overlaps(&held),
         Effect::Stage { scope, .. } | Effect::Pathspec { scope, .. } => {
             scope.overlaps(&root, &held)
         }
@@ -150,8 +151,7 @@ pub(super) fn reaches(effects: &[Effect], path: &str) -> bool {
         Effect::Tree { root: tree, .. } | Effect::Head { root: tree, .. } => held.within(tree),
         Effect::Stash { .. } | Effect::Operator(_) => true,
         Effect::Opaque { dir, .. } => dir.as_ref().is_none_or(|d| d.overlaps(&held)),
-        Effect::Check { .. }
-        | Effect::Meta { .. }
+        Effect::Meta { .. }
         | Effect::Unstage { .. }
         | Effect::Sequencer { .. }
         | Effect::Branch { .. } => false,
