@@ -11,6 +11,7 @@ mod fail_closed;
 mod fence_attacks;
 mod field_reports;
 mod floor;
+mod git_oracle;
 mod lane_life;
 mod mcp_writes;
 mod races;

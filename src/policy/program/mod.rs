@@ -199,7 +199,7 @@ fn program(call: &Call<'_>) -> Vec<Effect> {
             vec![call.place.opaque(Why::TooDeep, &call.words())]
         }
         Some(verb) => verb.effects(call),
-        None => Vec::new(),
+        None => git::dashed(call).unwrap_or_default(),
     }
 }
 

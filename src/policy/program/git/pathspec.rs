@@ -3,7 +3,7 @@
 
 use super::super::Follow;
 use super::super::options::Parsed;
-use super::super::paths::{Target, literal_part};
+use super::super::paths::{Target, literal_dir, literal_part};
 use super::GitCall;
 use crate::policy::facts::Scope;
 use crate::policy::lane::AbsPath;
@@ -88,6 +88,10 @@ impl GitCall<'_> {
     fn one(&self, arg: &Arg) -> One {
         let everything = Spec::plain(self.root.path.clone());
         let Some(text) = arg.exact() else {
+            // bash matched too much to name: each word is below the pattern's known part.
+            if let Some(spec) = arg.glob.as_deref().and_then(|p| self.spec(&magic(p))) {
+                return One::Take(Spec { stars: Stars::WithinName, ..spec });
+            }
             return match self.place.target(arg, Follow::Parents) {
                 Target::At(path) | Target::Below(path) => One::Take(Spec::plain(path)),
                 Target::Nowhere => One::Nothing,
@@ -113,7 +117,7 @@ impl GitCall<'_> {
             return at(if magic.text.is_empty() { "." } else { magic.text }).map(Spec::plain);
         }
         let known = literal_part(magic.text);
-        let base = at(if known.is_empty() { "." } else { known })?;
+        let base = at(literal_dir(magic.text))?;
         let glob = magic.text.get(known.len()..)?.to_owned();
         Some(Spec { glob: Some(glob), ..Spec::plain(base) })
     }
