@@ -27,9 +27,9 @@ fn scope_of(repo: &Repo, home: &Path, dir: &str, spec: &str) -> Option<Scope> {
     let cwd = repo.at(dir).to_string_lossy().into_owned();
     let disk = Disk::new(home, &cwd, Settings::default());
     let line = format!("git add -- {}", shell_words::quote(spec));
-    of_command(&line, &cwd, &disk).into_iter().find_map(|effect| match effect {
-        Effect::Stage { scope, .. } => Some(scope),
-        _ => None,
+    of_command(&line, &cwd, &disk).into_iter().find_map(|effect| {
+        let Effect::Stage { scope, .. } = effect else { return None };
+        Some(scope)
     })
 }
 
@@ -114,9 +114,16 @@ fn seen(effects: &[Effect], root: &AbsPath) -> bool {
             CommitScope::Only(s) | CommitScope::Include(s) => s.overlaps(root, &held),
         },
         Effect::Write { path } | Effect::Remove { path } => path.overlaps(&held),
-        Effect::Tree { .. } | Effect::Head { .. } | Effect::Stash { .. } => true,
-        Effect::Opaque { .. } | Effect::Sequencer { .. } => true,
-        _ => false,
+        Effect::Tree { .. }
+        | Effect::Head { .. }
+        | Effect::Stash { .. }
+        | Effect::Opaque { .. }
+        | Effect::Sequencer { .. } => true,
+        Effect::Check { .. }
+        | Effect::Meta { .. }
+        | Effect::Branch { .. }
+        | Effect::Worktree { .. }
+        | Effect::Operator(_) => false,
     })
 }
 

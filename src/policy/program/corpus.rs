@@ -1,10 +1,12 @@
 //! Owns the check of whole command lines, reader and programs together: what takes the held file
 //! is seen, and ordinary work beside it is not mistaken for that.
 
-use super::line_effects;
-use super::scene::{ROOT, Scene, reaches};
+use proptest::prelude::{any, prop, proptest};
+
+use super::scene::{ROOT, Scene, invocation, reaches};
+use super::{effects as effects_of, line_effects, verbs};
 use crate::policy::facts::Effect;
-use crate::policy::shell;
+use crate::policy::shell::{self, Arg, Piece};
 
 const HELD: &str = "lib/core.rs";
 const HARMFUL: &str = include_str!("../../../fixtures/programs_harmful.txt");
@@ -50,4 +52,34 @@ fn ordinary_work_beside_it_is_left_alone() {
         .map(|line| format!("{line}  => {:?}", effects(&line)))
         .collect();
     assert!(refused.is_empty(), "refused:\n{}", refused.join("\n"));
+}
+
+proptest! {
+    #[test]
+    fn any_arguments_of_any_program_are_read_to_the_end(
+        row in any::<prop::sample::Index>(),
+        words in prop::collection::vec(any::<prop::sample::Index>(), 0..7),
+        odd in ".{0,12}",
+    ) {
+        let rows: Vec<_> = verbs().collect();
+        let verb = row.get(&rows);
+        let pool: Vec<&str> = rows
+            .iter()
+            .flat_map(|row| row.yes.iter().chain(row.no))
+            .flat_map(|line| line.split(' '))
+            .chain([odd.as_str(), "", "-", "--", "=", ":(", ":!", "{}", "\\"])
+            .collect();
+        let mut call = invocation(verb.program[0]);
+        call.argv.extend(verb.sub.first().map(|sub| Arg::text(*sub)));
+        for word in words {
+            let word = *word.get(&pool);
+            let unknown = word.contains('$').then_some(Piece::Any);
+            let text = Piece::Text(word.trim_end_matches("$X").to_owned());
+            let pieces = std::iter::once(text).chain(unknown).collect();
+            call.argv.push(Arg { pieces, glob: word.contains('*').then(|| word.to_owned()) });
+        }
+        let scene = Scene::gate();
+        let first = effects_of(&call, &scene);
+        assert_eq!(first, effects_of(&call, &scene));
+    }
 }

@@ -135,6 +135,13 @@ const CALLS: &[(&[&str], Does, On)] = &[
     (&["chdir"], Does::Enter, On::Any),
 ];
 
+/// Methods of a path.
+const METHODS: &[&str] =
+    &["write_text", "write_bytes", "touch", "unlink", "rmtree", "rename", "replace", "open"];
+
+/// Tokens of one call that are looked at: text made of open brackets stays linear.
+const REACH: usize = 4096;
+
 /// What a call named at a token does.
 pub(super) fn called(
     tokens: &[Token],
@@ -143,6 +150,10 @@ pub(super) fn called(
     language: Language,
     values: &Values,
 ) -> Vec<Act> {
+    let known = CALLS.iter().any(|(names, _, _)| names.contains(&name));
+    if !known && !METHODS.contains(&name) {
+        return Vec::new();
+    }
     let Some(args) = arguments(tokens, at + 1, language) else { return Vec::new() };
     let receiver = receiver(tokens, at);
     let row = CALLS.iter().find(|(names, _, on)| names.contains(&name) && fits(*on, &receiver));
@@ -194,7 +205,9 @@ fn receiver(tokens: &[Token], at: usize) -> Receiver<'_> {
     }
     let mut start = end;
     let mut depth = 0_u32;
-    while let Some(token) = start.checked_sub(1).and_then(|i| tokens.get(i)) {
+    let least = end.saturating_sub(REACH);
+    while let Some(token) = start.checked_sub(1).filter(|i| *i >= least).and_then(|i| tokens.get(i))
+    {
         match token {
             Token::Sign(')' | ']') => depth += 1,
             Token::Sign('(' | '[') if depth == 0 => break,
@@ -225,7 +238,7 @@ fn arguments(tokens: &[Token], at: usize, language: Language) -> Option<Args<'_>
     };
     let mut out = Vec::new();
     let (mut depth, mut from, mut end) = (0_u32, start, start);
-    while let Some(token) = tokens.get(end) {
+    while let Some(token) = tokens.get(end).filter(|_| end < start + REACH) {
         match token {
             Token::Sign('(' | '[' | '{') => depth += 1,
             Token::Sign(')') if depth == 0 => break,
