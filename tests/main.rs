@@ -13,6 +13,7 @@ mod fence_reach;
 mod fence_work;
 mod field_reports;
 mod floor;
+mod git_oracle;
 mod lane_life;
 mod mcp_writes;
 mod races;
