@@ -102,10 +102,17 @@ const NAMED: [&str; 16] = [
 const SWITCHES: [&str; 5] =
     ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
+/// A folder with nothing in it but this program and its names, which are links and cannot be
+/// closed one by one.
+const OWN_FOLDER: &str = "octo/bin";
+
 /// Switches that must stay closed: this program itself, and for root the machine's.
 #[must_use]
 pub fn switches(user: Rights) -> Vec<AbsPath> {
-    let own = std::env::current_exe().ok().and_then(AbsPath::new);
+    let own = std::env::current_exe().ok().and_then(AbsPath::new).map(|program| {
+        let folder = program.parent().filter(|f| f.as_path().ends_with(OWN_FOLDER));
+        folder.unwrap_or(program)
+    });
     let machine: &[&str] = match user {
         Rights::Root => &SWITCHES,
         Rights::Ordinary => &[],

@@ -125,7 +125,8 @@ fn judge(
         })?;
         match out {
             Round::Ask(needs) => needs.iter().for_each(|need| asked.ask(need)),
-            Round::Settled(settled) => match finish(context, disk, effects, &mut kernel, *settled)? {
+            Round::Settled(settled) => match finish(context, disk, effects, &mut kernel, *settled)?
+            {
                 Finished::Said(reply) => return Ok(with_words(context, reply, &words)),
                 Finished::Again(word) => words.push(word),
             },
