@@ -138,7 +138,8 @@ fn told(context: &Context<'_>, kernel: &mut Kernel, said: &str) -> Result<Vec<St
     let Ok(holds) = table.holds_for(&who, dir) else { return Ok(Vec::new()) };
     let scratch = scratch(&|name| std::env::var(name).ok());
     let level = probe::offer().level;
-    let asked = Asked { holds: &holds, git: GitWrite::None, dir, level, scratch: &scratch };
+    let asked =
+        Asked { holds: &holds, git: GitWrite::None, dir, level, scratch: &scratch, switches: &[] };
     let hits = explain(said, None, &plan(&asked, &RealDisk));
     let mut words = Vec::new();
     for hit in hits {
