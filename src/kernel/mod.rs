@@ -11,6 +11,7 @@ pub mod clock;
 pub mod home;
 pub mod life;
 pub mod log;
+pub mod off;
 pub mod schema;
 pub mod store;
 

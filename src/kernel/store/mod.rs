@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 pub use claims::{Claim, CustodyRow, Identity, LaneRow};
-pub use process::{ProcessRow, State};
+pub use process::{ProcessRow, State, Vouched};
 pub use records::{CallRow, PresenceRow, SpawnRow};
 
 use super::clock::{self, Now, Place};
@@ -208,6 +208,22 @@ impl Tx<'_> {
                 Ok(Head { seq: size(r.get(0)?), seal: r.get(1)?, bytes: size(r.get(2)?) })
             })
             .optional()?)
+    }
+
+    /// Sets what the table acknowledges of a journal (for a rebuilt table).
+    pub fn put_head(&mut self, pid: &Pid, head: &Head) -> Result<(), StateError> {
+        self.tx
+            .prepare_cached(
+                "INSERT INTO journal(pid, seq, seal, bytes) VALUES(?1,?2,?3,?4)
+                 ON CONFLICT(pid) DO UPDATE SET seq=?2, seal=?3, bytes=?4",
+            )?
+            .execute(rusqlite::params![
+                pid.as_str(),
+                number(head.seq),
+                head.seal,
+                number(head.bytes)
+            ])?;
+        Ok(())
     }
 
     /// The processes that have a journal.

@@ -1,0 +1,140 @@
+//! The kernel's health: the table opens and holds, the journals are whole, the folder is private,
+//! on a local disk and of bearable size.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Finding, Mend};
+use crate::kernel::StateError;
+use crate::kernel::clock;
+use crate::kernel::home::Home;
+use crate::kernel::off::pauses;
+use crate::kernel::store::{Kernel, Make};
+use crate::operator::context::Context;
+use crate::operator::replay;
+use crate::operator::screen::age;
+
+/// Long enough for any healthy holder of the lock.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+pub(super) fn check(context: &Context) -> Vec<Finding> {
+    let Some(home) = Home::discover() else {
+        return vec![Finding::bad("kernel.home", "there is no home directory", "set HOME")];
+    };
+    if !home.dir().exists() {
+        return vec![Finding::ok("kernel.table", "no hook has run yet")];
+    }
+    let mut findings = vec![table(&home), size(&home, context)];
+    findings.extend(journals(&home));
+    findings.extend(modes(&home));
+    findings.extend(network(&home));
+    findings.extend(off(&home));
+    findings
+}
+
+fn table(home: &Home) -> Finding {
+    let opened = Kernel::open(home, Make::Never, PATIENCE);
+    let checked = opened.and_then(|mut kernel| {
+        kernel.check()?;
+        kernel.transact(|tx| Ok((tx.processes()?.len(), tx.lanes()?.len())))
+    });
+    match checked {
+        Ok((processes, lanes)) => Finding::ok(
+            "kernel.table",
+            format!("table holds {processes} processes and {lanes} lanes"),
+        ),
+        Err(StateError::Absent) => Finding::ok("kernel.table", "no hook has run yet"),
+        Err(why @ StateError::Locked(_)) => Finding::bad(
+            "kernel.table",
+            why.to_string(),
+            "find the stopped process that holds it (fuser on the lock file) and end it",
+        ),
+        Err(why @ StateError::Newer { .. }) => {
+            Finding::bad("kernel.table", why.to_string(), "install the newer octo again")
+        }
+        Err(why @ StateError::Full(_)) => {
+            Finding::bad("kernel.table", why.to_string(), "free some space: octo prune")
+        }
+        Err(why @ (StateError::Damaged(_) | StateError::Io(..) | StateError::Table(_))) => {
+            Finding::bad("kernel.table", why.to_string(), "octo doctor --repair")
+        }
+    }
+}
+
+fn journals(home: &Home) -> Option<Finding> {
+    let journals = match replay::read(home) {
+        Ok(journals) => journals,
+        Err(why) => {
+            return Some(Finding::warn("kernel.journals", why.message, "octo replay --verify"));
+        }
+    };
+    let flawed = journals.iter().filter(|journal| !journal.flaws.is_empty()).count();
+    if flawed == 0 {
+        let text = format!("{} journals are whole", journals.len());
+        return Some(Finding::ok("kernel.journals", text));
+    }
+    let text = format!("{flawed} of {} journals were changed outside octo", journals.len());
+    Some(Finding::warn("kernel.journals", text, "octo replay --verify"))
+}
+
+/// Bytes of all files below a folder.
+pub(super) fn bytes_below(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(meta) if meta.is_dir() => bytes_below(&entry.path()),
+            Ok(meta) => meta.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+fn size(home: &Home, context: &Context) -> Finding {
+    let megabytes = bytes_below(home.dir()) / (1 << 20);
+    let limit = context.settings.retention.megabytes;
+    if megabytes > limit {
+        let text = format!("state fills {megabytes} MB, more than retention.megabytes ({limit})");
+        return Finding::warn("kernel.size", text, "octo prune");
+    }
+    Finding::ok("kernel.size", format!("state fills {megabytes} MB of {limit}"))
+}
+
+fn modes(home: &Home) -> Option<Finding> {
+    let open = |path: &Path| std::fs::metadata(path).is_ok_and(|meta| meta.mode() & 0o077 != 0);
+    let loose = [home.dir().to_path_buf(), home.table()].into_iter().find(|path| open(path))?;
+    let text = format!("{} can be read or changed by other users", loose.display());
+    Some(Finding::warn("kernel.modes", text, "octo doctor --fix").mended_by(Mend::Modes))
+}
+
+#[cfg(target_os = "linux")]
+fn network(home: &Home) -> Option<Finding> {
+    // NFS, SMB, CIFS, SMB2, FUSE (sshfs and the like), Ceph, 9p.
+    const REMOTE: &[i64] =
+        &[0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6573_5546, 0x00c3_6400, 0x0102_1997];
+    let stat = rustix::fs::statfs(home.dir()).ok()?;
+    #[expect(clippy::allow_attributes, reason = "the type differs between targets")]
+    #[allow(
+        clippy::useless_conversion,
+        clippy::unnecessary_fallible_conversions,
+        reason = "see above"
+    )]
+    let kind = i64::try_from(stat.f_type).unwrap_or(0);
+    REMOTE.contains(&kind).then(|| {
+        let text = "state lies on a network file system: locks may not hold between machines";
+        Finding::warn("kernel.network", text, "keep ~/.claude/.cache on a local disk")
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn network(_home: &Home) -> Option<Finding> {
+    None
+}
+
+fn off(home: &Home) -> Option<Finding> {
+    let unix = clock::unix_seconds();
+    let pause = pauses(home, unix).into_iter().next()?;
+    let left = age(pause.until.saturating_sub(unix));
+    Some(Finding::bad("kernel.off", format!("the gates are off for {left} more"), "octo on"))
+}

@@ -1,0 +1,131 @@
+//! The client and the machine: versions, tools of other servers that write, room on the disk.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::Finding;
+use crate::operator::context::Context;
+use crate::operator::screen::harmless;
+
+/// Oldest client that the tests drive.
+const OLDEST: [u32; 3] = [2, 1, 197];
+/// First client that blocks when a hook itself fails.
+const CLOSES: [u32; 3] = [2, 1, 295];
+
+pub(super) fn check(context: &Context) -> Vec<Finding> {
+    let mut findings = vec![client(), git(), disk(context)];
+    findings.extend(servers(context));
+    findings
+}
+
+fn output(program: &str, argument: &str) -> Option<String> {
+    let mut command = Command::new(program);
+    command.arg(argument).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The first `a.b.c` in a text.
+fn version(text: &str) -> Option<[u32; 3]> {
+    text.split(|c: char| !(c.is_ascii_digit() || c == '.')).find_map(|word| {
+        let mut parts = word.split('.').map(|part| part.parse().ok());
+        Some([parts.next()??, parts.next()??, parts.next()??])
+    })
+}
+
+fn client() -> Finding {
+    let Some(found) = output("claude", "--version") else {
+        return Finding::warn(
+            "client.version",
+            "no `claude` on PATH",
+            "nothing to do if it is started in another way",
+        );
+    };
+    let shown = harmless(found.trim());
+    match version(&found) {
+        Some(version) if version < OLDEST => Finding::warn(
+            "client.version",
+            format!("client {shown} is older than what we test"),
+            "update it: octo is tested from 2.1.197 on",
+        ),
+        Some(version) if version < CLOSES => Finding::ok(
+            "client.version",
+            format!("client {shown}; a killed hook lets its call through, 2.1.295 and later block"),
+        ),
+        Some(_) => {
+            Finding::ok("client.version", format!("client {shown} blocks when a hook fails"))
+        }
+        None => Finding::warn("client.version", format!("client says {shown}"), "no version in it"),
+    }
+}
+
+fn git() -> Finding {
+    match output("git", "--version").as_deref().map(|text| (text, version(text))) {
+        None => Finding::bad("git.version", "there is no git", "install git 2.38 or later"),
+        Some((_, Some(version))) if version < [2, 38, 0] => Finding::warn(
+            "git.version",
+            "git is older than 2.38: landing needs merge-tree",
+            "update git",
+        ),
+        Some((text, _)) => Finding::ok("git.version", harmless(text.trim())),
+    }
+}
+
+fn disk(context: &Context) -> Finding {
+    let Ok(stat) = rustix::fs::statvfs(&context.home) else {
+        return Finding::warn("disk.free", "free space can't be read", "df");
+    };
+    let free = stat.f_bavail.saturating_mul(stat.f_frsize) / (1 << 20);
+    let floor = context.settings.worktree.min_free_mb;
+    if free < floor {
+        let text = format!("{free} MB free, worktrees need {floor}");
+        return Finding::warn("disk.free", text, "octo worktree reclaim; octo prune");
+    }
+    Finding::ok("disk.free", format!("{free} MB free"))
+}
+
+/// Servers whose tools the client offers, and that they pass our matcher.
+fn servers(context: &Context) -> Option<Finding> {
+    let read = |path: &Path| -> Value {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    };
+    let person = read(&context.home.join(".claude.json"));
+    let project = read(&context.project.join(".mcp.json"));
+    let key = context.project.display().to_string();
+    let lists = [
+        person.get("mcpServers"),
+        person.get("projects").and_then(|all| all.get(&key)).and_then(|own| own.get("mcpServers")),
+        project.get("mcpServers"),
+    ];
+    let local: Vec<String> = lists
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object)
+        .flatten()
+        .filter(|(_, server)| server.get("command").is_some())
+        .map(|(name, _)| harmless(name))
+        .collect();
+    (!local.is_empty()).then(|| {
+        let text = format!(
+            "local MCP servers: {}; their tools pass our matcher, files they write without naming them do not",
+            local.join(", ")
+        );
+        Finding::ok("mcp.servers", text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found_in_what_programs_say() {
+        assert_eq!(version("2.1.332 (Claude Code)"), Some([2, 1, 332]));
+        assert_eq!(version("git version 2.47.0-rc1"), Some([2, 47, 0]));
+        assert_eq!(version("no version"), None);
+        assert!(version("2.1.197").unwrap() < CLOSES && version("2.1.1000").unwrap() > CLOSES);
+    }
+}

@@ -1,0 +1,376 @@
+//! `octo install` and `octo uninstall`: the program in its place, our entries in the client's
+//! settings, and both away again to the byte. A person's to run; never touches what is not ours.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::context::Context;
+use super::diff;
+use super::error::{Done, OperatorError, Trouble};
+use super::person::{name, require_person};
+use super::place::Place;
+use super::receipt::Receipt;
+use super::screen::{Tone, harmless};
+use super::settings_file::SettingsFile;
+use crate::applet::{Always, WIRES, Wire};
+use crate::config::WorktreePlace;
+use crate::kernel::clock;
+use crate::kernel::home::Home;
+use crate::kernel::off::{self, Pause};
+use crate::kernel::store::{Kernel, Make, OPERATOR_PATIENCE};
+use crate::wiring::entry::Entry;
+use crate::wiring::files::{self, Scope};
+use crate::wiring::merge::{Marks, Wiring, holds, merge, unmerge};
+
+/// The folder of worktrees when no setting names another.
+const TREES: &str = ".octorato";
+/// How long a removal is honoured by sessions that were live then.
+const FAREWELL: u64 = 86_400;
+
+/// Which settings file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScopeArg {
+    /// Yours, for all projects.
+    User,
+    /// The project's, committed; inert for people without octo.
+    Project,
+    /// The project's, yours alone.
+    Local,
+}
+
+impl From<ScopeArg> for Scope {
+    fn from(scope: ScopeArg) -> Self {
+        match scope {
+            ScopeArg::User => Self::User,
+            ScopeArg::Project => Self::Project,
+            ScopeArg::Local => Self::Local,
+        }
+    }
+}
+
+/// Puts the program in place and wires it into the client's settings.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  octo install --dry-run     show every change, make none\n  octo install               for all your projects\n  octo install --fence       shell commands run behind the kernel's fence too"
+)]
+pub struct InstallArgs {
+    /// Whose settings.
+    #[arg(long, value_enum, default_value = "user")]
+    pub scope: ScopeArg,
+    /// Show what would change and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Run the client's shell commands behind the fence.
+    #[arg(long)]
+    pub fence: bool,
+    /// Leave the client's own worktrees to the client.
+    #[arg(long)]
+    pub no_engine: bool,
+    /// Leave out the check at the end.
+    #[arg(long)]
+    pub no_check: bool,
+}
+
+/// Takes our entries and the program away; every other byte of the settings stays.
+#[derive(Debug, Args)]
+pub struct UninstallArgs {
+    /// Only these settings, and keep the program.
+    #[arg(long, value_enum)]
+    pub scope: Option<ScopeArg>,
+    /// Show what would change and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What a settings file would become.
+#[derive(Debug)]
+pub struct Change {
+    /// The file as it is.
+    pub file: SettingsFile,
+    /// The text it would get; none when nothing is to be changed.
+    pub next: Option<String>,
+    /// The text without us and what we made.
+    bare: Option<String>,
+    marks: Marks,
+}
+
+/// All that a settings file of a scope should hold.
+#[must_use]
+pub fn wanted(context: &Context, place: &Place, scope: Scope, choice: Choice) -> Wiring {
+    if scope == Scope::Project {
+        // Committed: names nobody's home, and blocks nobody who does not have the program.
+        let entries = wires(choice.engine).map(Entry::plugin).collect();
+        return Wiring { entries, ..Wiring::default() };
+    }
+    let program = place.link("octo-hook").display().to_string();
+    let trees = match &context.settings.worktree.location {
+        WorktreePlace::Folder(folder) => expand(folder, &context.home),
+        WorktreePlace::Home | WorktreePlace::Sibling => context.home.join(TREES),
+    };
+    Wiring {
+        entries: wires(choice.engine).map(|row| Entry::installed(row, &program)).collect(),
+        folders: vec![trees.display().to_string()],
+        prefix: match choice.fence {
+            Fencing::Yes => Some(place.link("octo-sh").display().to_string()),
+            Fencing::No => None,
+        },
+    }
+}
+
+/// The events to wire. A client that does not know one ignores it (measured on the oldest).
+fn wires(engine: Engine) -> impl Iterator<Item = &'static Wire> {
+    WIRES.iter().filter(move |wire| match wire.always {
+        Always::Yes | Always::NewClients => true,
+        Always::Engine => engine == Engine::Yes,
+    })
+}
+
+/// What a person chose at installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    /// The fence.
+    pub fence: Fencing,
+    /// The client's worktrees.
+    pub engine: Engine,
+}
+
+/// Whether the client's own worktrees (`--worktree`, isolated agents) are made by octo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// By octo.
+    Yes,
+    /// By the client.
+    No,
+}
+
+/// Whether the fence is part of the wiring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fencing {
+    /// The client's shell lines run through `octo-sh`.
+    Yes,
+    /// They run as they are.
+    No,
+}
+
+fn expand(folder: &str, home: &Path) -> PathBuf {
+    match folder.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None => home.join(folder),
+    }
+}
+
+/// Works out what wiring does to a settings file.
+pub fn plan(place: &Place, path: &Path, wiring: &Wiring) -> Result<Change, OperatorError> {
+    let file = SettingsFile::read(path)?;
+    let refused = |why: &dyn std::fmt::Display| {
+        OperatorError::new(Trouble::Settings, format!("{}: {why}", file.path.display()))
+            .hint("nothing was changed; put the file right and run it again")
+    };
+    let current = file.text.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
+    if holds(current, wiring).map_err(|why| refused(&why))? {
+        return Ok(Change { file, next: None, bare: None, marks: Marks::default() });
+    }
+    let bare = without_us(place, &file, current).map_err(|why| refused(&why))?;
+    let (next, marks) = merge(&bare, wiring).map_err(|why| refused(&why))?;
+    let bare = file.text.is_some().then_some(bare);
+    Ok(Change { next: Some(next), bare, marks, file })
+}
+
+fn without_us(
+    place: &Place,
+    file: &SettingsFile,
+    current: &str,
+) -> Result<String, crate::wiring::edit::EditError> {
+    match Receipt::of(place, &file.path) {
+        Some(receipt) if receipt.after == current => {
+            Ok(receipt.before.unwrap_or_else(|| "{}\n".to_owned()))
+        }
+        Some(receipt) => unmerge(current, Some(&receipt.marks)),
+        None => unmerge(current, None),
+    }
+}
+
+/// Makes a planned change: backup, receipt, then the file.
+pub fn apply(place: &Place, change: &Change) -> Result<Option<PathBuf>, OperatorError> {
+    let Some(next) = &change.next else { return Ok(None) };
+    let earlier = Receipt::of(place, &change.file.path);
+    let made_by_us = earlier.is_some_and(|receipt| receipt.before.is_none());
+    let backup = change.file.back_up()?;
+    Receipt {
+        path: change.file.path.clone(),
+        before: if made_by_us { None } else { change.bare.clone() },
+        after: next.clone(),
+        marks: change.marks.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+    .keep(place)?;
+    change.file.write(next)?;
+    Ok(backup)
+}
+
+/// Runs `octo install`.
+pub fn install(args: &InstallArgs, context: &Context) -> Done {
+    if !args.dry_run {
+        require_person("octo install")?;
+    }
+    let place = Place::new(&context.home);
+    let scope = Scope::from(args.scope);
+    let path = files::path(scope, &context.home, &context.project);
+    let choice = Choice {
+        fence: if args.fence { Fencing::Yes } else { Fencing::No },
+        engine: if args.no_engine { Engine::No } else { Engine::Yes },
+    };
+    let wiring = wanted(context, &place, scope, choice);
+    let change = plan(&place, &path, &wiring)?;
+    let screen = &context.screen;
+    if args.dry_run {
+        let before = change.file.text.as_deref().unwrap_or_default();
+        screen.say(&format!("would put the program at {}", place.program().display()));
+        return match &change.next {
+            None => screen.print(&format!("{} needs no change\n", change.file.path.display())),
+            Some(next) => {
+                screen.say(&format!("would change {}", change.file.path.display()));
+                screen.print(&diff::render(before, next))
+            }
+        };
+    }
+    for line in place.put()? {
+        screen.say(&format!("{} {line}", screen.paint(Tone::Good, "installed")));
+    }
+    for folder in &wiring.folders {
+        std::fs::create_dir_all(folder)
+            .map_err(|why| OperatorError::file(Path::new(folder), &why))?;
+    }
+    welcome_back()?;
+    match (&change.next, apply(&place, &change)?) {
+        (None, _) => screen.say(&format!("{} needs no change", change.file.path.display())),
+        (Some(_), backup) => {
+            let kept = backup.map(|path| format!(" (before: {})", path.display()));
+            let path = change.file.path.display();
+            screen.say(&format!(
+                "{} {} entries in {path}{}",
+                screen.paint(Tone::Good, "wired"),
+                wiring.entries.len(),
+                kept.unwrap_or_default()
+            ));
+        }
+    }
+    if args.no_check {
+        return Ok(());
+    }
+    super::doctor::run(&super::doctor::DoctorArgs::default(), context)
+}
+
+/// Ends the pause that an earlier removal left.
+fn welcome_back() -> Done {
+    let Some(home) = Home::discover() else { return Ok(()) };
+    let pauses = off::pauses(&home, clock::unix_seconds());
+    let kept: Vec<Pause> =
+        pauses.iter().filter(|pause| !pause.by.ends_with(" (uninstall)")).cloned().collect();
+    if kept.len() == pauses.len() {
+        return Ok(());
+    }
+    off::set(&home, &kept).map_err(|why| OperatorError::file(&home.off(), &why))
+}
+
+/// Runs `octo uninstall`.
+pub fn uninstall(args: &UninstallArgs, context: &Context) -> Done {
+    if !args.dry_run {
+        require_person("octo uninstall")?;
+    }
+    let place = Place::new(&context.home);
+    let screen = &context.screen;
+    let callers = live_clients();
+    let mut paths: Vec<PathBuf> = match args.scope {
+        Some(scope) => vec![files::path(scope.into(), &context.home, &context.project)],
+        None => Receipt::all(&place).into_iter().map(|receipt| receipt.path).collect(),
+    };
+    if args.scope.is_none() {
+        for scope in [Scope::User, Scope::Project, Scope::Local] {
+            let path = files::path(scope, &context.home, &context.project);
+            let real = std::fs::canonicalize(&path).unwrap_or(path);
+            if !paths.contains(&real) {
+                paths.push(real);
+            }
+        }
+        if !args.dry_run {
+            say_farewell()?;
+            place.stand_in(&callers)?;
+        }
+    }
+    for path in paths {
+        undo(&place, &path, args, context)?;
+    }
+    if args.scope.is_some() || args.dry_run || !Receipt::all(&place).is_empty() {
+        return Ok(());
+    }
+    for line in place.take_away(&callers)? {
+        screen.say(&format!("removed {line}"));
+    }
+    if !callers.is_empty() {
+        let count = callers.len();
+        screen.say(&format!(
+            "{count} live session(s) go on unguarded; a stand-in passes their calls"
+        ));
+    }
+    if let Some(home) = Home::discover().filter(|home| home.dir().exists()) {
+        screen.say(&format!("the record stays in {}", home.dir().display()));
+    }
+    Ok(())
+}
+
+fn undo(place: &Place, path: &Path, args: &UninstallArgs, context: &Context) -> Done {
+    let file = SettingsFile::read(path)?;
+    let receipt = Receipt::of(place, &file.path);
+    let shown = harmless(&file.path.display().to_string());
+    let Some(current) = file.text.as_deref() else {
+        return receipt.map_or(Ok(()), |receipt| receipt.drop(place));
+    };
+    let bare = without_us(place, &file, current).map_err(|why| {
+        OperatorError::new(Trouble::Settings, format!("{shown}: {why}"))
+            .hint("put the file right (our entries call octo-hook), then run it again")
+    })?;
+    let ours_alone = receipt.as_ref().is_some_and(|receipt| receipt.before.is_none());
+    let empty = bare.trim() == "{}";
+    if args.dry_run {
+        return context.screen.print(&diff::render(current, &bare));
+    }
+    if ours_alone && empty {
+        file.remove()?;
+        context.screen.say(&format!("removed {shown}, which only we had made"));
+    } else if bare != current {
+        file.write(&bare)?;
+        context.screen.say(&format!("restored {shown}"));
+    }
+    receipt.map_or(Ok(()), |receipt| receipt.drop(place))
+}
+
+/// Tells live sessions that the removal is the operator's, so that they let it happen.
+fn say_farewell() -> Done {
+    let Some(home) = Home::discover().filter(|home| home.dir().exists()) else { return Ok(()) };
+    let unix = clock::unix_seconds();
+    let mut pauses = off::pauses(&home, unix);
+    let by = format!("{} (uninstall)", name());
+    pauses.push(Pause { until: unix + FAREWELL, root: None, by });
+    off::set(&home, &pauses).map_err(|why| OperatorError::file(&home.off(), &why))
+}
+
+/// Process ids of clients that run now and had a hook of ours.
+fn live_clients() -> Vec<u32> {
+    let rows = Home::discover()
+        .and_then(|home| Kernel::open(&home, Make::Never, OPERATOR_PATIENCE).ok())
+        .and_then(|mut kernel| kernel.look(|tx| tx.processes()).ok())
+        .unwrap_or_default();
+    let here = clock::place();
+    let mut pids: Vec<u32> = rows
+        .into_iter()
+        .filter(|row| row.place == here)
+        .filter_map(|row| row.client)
+        .filter(|client| clock::client_life(*client) == clock::ClientLife::Runs)
+        .map(|client| client.pid)
+        .collect();
+    pids.sort_unstable();
+    pids.dedup();
+    pids
+}
