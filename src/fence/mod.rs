@@ -28,6 +28,7 @@ mod run;
 pub mod seatbelt;
 #[cfg(target_os = "linux")]
 mod supervise;
+pub mod table;
 pub mod ticket;
 
 pub use run::{run_exec, run_prefix};
