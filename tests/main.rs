@@ -9,6 +9,8 @@ mod bash_gate;
 mod client_driver;
 mod fail_closed;
 mod fence_attacks;
+mod fence_reach;
+mod fence_work;
 mod field_reports;
 mod floor;
 mod lane_life;
