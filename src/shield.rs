@@ -162,7 +162,7 @@ pub fn seal(work: impl FnOnce() -> Reply + UnwindSafe) -> ExitCode {
     let flushed = std::io::stdout().flush();
     // A denial stands by its exit code alone; words for the model that did not arrive are lost,
     // which blocks nobody.
-    let _ = (written, flushed);
+    drop((written, flushed));
     DONE.store(true, Ordering::SeqCst);
     // Nothing is left to run: no destructor may change the verdict or take time.
     leave(i32::from(reply.code))

@@ -72,8 +72,10 @@ pub fn help() -> String {
             out.push_str(&format!("  {name:12} {about}\n"));
         }
     }
-    let codes: Vec<String> = CODES.iter().map(|(code, text)| format!("{code} {text}")).collect();
-    out.push_str(&format!("\nExit codes: {}\n", codes.join(" · ")));
+    out.push_str("Exit codes\n");
+    for (code, text) in CODES {
+        out.push_str(&format!("  {code:<12} {text}\n"));
+    }
     out.push_str(
         "Each command says more with --help. NO_COLOR and --json are honoured everywhere.\n",
     );
