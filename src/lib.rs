@@ -11,10 +11,27 @@ pub mod shield;
 pub mod wiring;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
-/// Runs the applet that `args` name.
+use applet::Run;
+
+/// Runs the applet that `args` name: by the name the program was called under, else by its first
+/// argument.
 #[must_use]
 pub fn start(args: Vec<OsString>) -> ExitCode {
-    operator::start(args)
+    let name = args.first().map(Path::new).and_then(Path::file_name).and_then(|n| n.to_str());
+    let called = name.and_then(applet::find);
+    let named = args.get(1).and_then(|a| a.to_str()).and_then(applet::find);
+    let (applet, rest) = match (called, named) {
+        (Some(called), _) if called.run != Run::Operator => (Some(called), 1),
+        (_, Some(named)) => (Some(named), 2),
+        (called, None) => (called, 1),
+    };
+    let rest = args.get(rest..).unwrap_or_default().to_vec();
+    match applet.map(|a| a.run) {
+        Some(Run::Hook(role)) => hook::main(role, &rest),
+        Some(Run::Dim | Run::Shell) => ExitCode::from(2),
+        Some(Run::Operator) | None => operator::start(args),
+    }
 }

@@ -1,7 +1,10 @@
 //! The fail-closed envelope: whatever goes wrong inside a PreToolUse hook (panic, deadline, stack
 //! overflow, crash, a stray exit) ends as exit code 2 with a reason; in any other event as a
 //! report that blocks nothing. One of the two places with `unsafe`.
-#![expect(unsafe_code, reason = "signal handlers, an alternate stack and a timer have no safe door")]
+#![expect(
+    unsafe_code,
+    reason = "signal handlers, an alternate stack and a timer have no safe door"
+)]
 #![expect(clippy::disallowed_methods, reason = "I/O boundary: the last words of a failing hook")]
 
 use std::cell::UnsafeCell;
@@ -138,7 +141,8 @@ pub struct Reply {
 /// Runs a hook inside the envelope and writes its reply.
 pub fn seal(work: impl FnOnce() -> Reply + UnwindSafe) -> ExitCode {
     panic::set_hook(Box::new(|info| {
-        let place = info.location().map_or(String::new(), |l| format!(" at {}:{}", l.file(), l.line()));
+        let place =
+            info.location().map_or(String::new(), |l| format!(" at {}:{}", l.file(), l.line()));
         let code = FAIL.load(Ordering::SeqCst);
         if code == 2 {
             say("octo: denied [gate.panic] internal error");

@@ -1,1 +1,21 @@
+//! One test binary that runs the real `octo` under its real names, and where it says so the
+//! real client. Each module is one capability; what several need lives in `support`.
+//! Pure code is tested beside itself, never here.
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "I/O boundary: tests run processes and read files")]
 
+mod arms;
+mod bash_gate;
+mod client_driver;
+mod fail_closed;
+mod field_reports;
+mod floor;
+mod lane_life;
+mod mcp_writes;
+mod races;
+mod real_agents;
+mod real_endings;
+mod real_sessions;
+mod real_wiring;
+mod scenarios;
+mod support;

@@ -135,11 +135,11 @@ fn start_of(_pid: u32) -> Option<(u64, u32)> {
     None
 }
 
-/// The client among the ancestors of this process: the nearest one that is no shell and none of
-/// our own names.
+/// The client among the ancestors of this process, and whether its name says that it is one: the
+/// nearest one that is no shell and none of our own names.
 #[cfg(target_os = "linux")]
 #[must_use]
-pub fn client() -> Option<Client> {
+pub fn client() -> Option<(Client, bool)> {
     let mut pid = std::os::unix::process::parent_id();
     for _ in 0..8 {
         if pid <= 1 {
@@ -148,7 +148,8 @@ pub fn client() -> Option<Client> {
         let (start, parent) = start_of(pid)?;
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
         if !is_carrier(name.trim()) {
-            return Some(Client { pid, start });
+            let by_name = name.trim() == "claude";
+            return Some((Client { pid, start }, by_name));
         }
         pid = parent;
     }
@@ -158,7 +159,7 @@ pub fn client() -> Option<Client> {
 /// The client among the ancestors of this process.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
-pub fn client() -> Option<Client> {
+pub fn client() -> Option<(Client, bool)> {
     None
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::StateError;
 use super::beat::{self, Flight};
 use super::clock::{self, Client, ClientLife, SKEW};
-use super::store::{ProcessRow, State, Tx};
+use super::store::{ProcessRow, State, Tx, Vouched};
 use crate::policy::facts::Kind;
 use crate::policy::lane::Pid;
 use crate::policy::verdict::Holder;
@@ -206,7 +206,7 @@ pub fn life(tx: &Tx<'_>, row: &ProcessRow, lease: u64) -> Life {
 /// The client's life, where it can be told: same machine, same boot, same pid namespace.
 fn client_of(tx: &Tx<'_>, row: &ProcessRow) -> ClientLife {
     match row.client {
-        Some(Client { pid, start }) if row.place == *tx.place() => {
+        Some(Client { pid, start }) if row.place == *tx.place() && row.vouched == Vouched::Yes => {
             clock::client_life(Client { pid, start })
         }
         Some(_) | None => ClientLife::Unknown,

@@ -103,3 +103,15 @@ pub fn all(home: &Home) -> Result<Vec<(String, String)>, StateError> {
     out.sort();
     Ok(out)
 }
+
+/// Notes a failure that blocked nobody, for doctor. Best effort: a full disk must not turn a
+/// report into a failure.
+pub fn report(home: &Home, now: Now, text: &str) {
+    const LIMIT: u64 = 256 * 1024;
+    let Ok(mut file) = open_private(&home.report()) else { return };
+    if file.metadata().is_ok_and(|m| m.len() > LIMIT) {
+        drop(file.set_len(0));
+    }
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    drop(file.write_all(format!("{} {text}\n", now.unix).as_bytes()));
+}

@@ -8,13 +8,13 @@ pub const STEPS: &[&str] = &[
      CREATE TABLE process(
         pid TEXT PRIMARY KEY, parent TEXT, session TEXT NOT NULL, kind INTEGER NOT NULL,
         type TEXT, cwd TEXT, root TEXT, transcript TEXT,
-        client_pid INTEGER, client_start INTEGER,
+        client_pid INTEGER, client_start INTEGER, vouched INTEGER NOT NULL DEFAULT 0,
         machine TEXT NOT NULL, boot TEXT NOT NULL, namespace INTEGER NOT NULL,
         state INTEGER NOT NULL, reason TEXT, heir TEXT, mode TEXT,
         started INTEGER NOT NULL, started_unix INTEGER NOT NULL, seen INTEGER NOT NULL,
         background INTEGER NOT NULL DEFAULT 0,
         denials INTEGER NOT NULL DEFAULT 0, last_denied TEXT, in_a_row INTEGER NOT NULL DEFAULT 0,
-        last_call TEXT
+        last_call TEXT, waits_for TEXT
      ) WITHOUT ROWID;
      CREATE INDEX process_session ON process(session);
      CREATE TABLE lane(

@@ -339,7 +339,7 @@ impl Effect {
 }
 
 /// On what ground somebody's claim to a path stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Basis {
     /// An exclusive lease: somebody is working on it now.
     Lane,
@@ -387,8 +387,8 @@ pub enum Stand {
     Resident,
     /// Others were there first: its first write sends it to a tree of its own.
     Newcomer {
-        /// Who was there.
-        first: Holder,
+        /// Who was there; nobody where every session is isolated by setting.
+        first: Option<Holder>,
     },
     /// It has a tree of its own; this root is read-only for it while others live.
     Sent {

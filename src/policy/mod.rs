@@ -11,25 +11,24 @@ pub mod telling;
 pub mod verdict;
 
 use facts::{Basis, Effect, Facts, Stand};
-use rules::RULES;
+use rules::{Gate, RULES};
 use verdict::{Denial, Keep, Outcome, Verdict};
 
 /// Judges what a call would do. The strictest rule that objects to any effect wins: rules stand in
-/// order of precedence, effects in the order of the text.
-pub fn decide(effects: &[Effect], facts: &Facts) -> Outcome {
-    let objection = RULES.iter().find_map(|rule| {
+/// order of precedence, effects in the order of the text. Only the rules of `gates` are asked.
+pub fn decide(effects: &[Effect], facts: &Facts, gates: &[Gate]) -> Outcome {
+    let objection = RULES.iter().filter(|rule| gates.contains(&rule.gate)).find_map(|rule| {
         effects.iter().find_map(|effect| (rule.judge)(effect, facts)).map(|denial| (rule, denial))
     });
     let denial = objection.map(|(rule, denial)| Denial { rule: rule.id, ..denial });
     match denial {
-        Some(denial) => refuse(denial, facts),
+        Some(denial) => refuse(denial),
         None => allow(effects, facts),
     }
 }
 
-fn refuse(denial: Denial, facts: &Facts) -> Outcome {
+fn refuse(denial: Denial) -> Outcome {
     let fork = (denial.rule == gate::shared::FORK).then(|| denial.root.clone()).flatten();
-    let _ = facts;
     Outcome {
         verdict: Verdict::Deny(Box::new(denial)),
         claims: Vec::new(),

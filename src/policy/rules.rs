@@ -26,6 +26,10 @@ pub enum Gate {
     Fence,
 }
 
+/// Every gate that judges effects.
+pub const ALL_GATES: &[Gate] =
+    &[Gate::Floor, Gate::Shared, Gate::Dimension, Gate::Tree, Gate::Lane, Gate::Arm, Gate::Guard];
+
 impl Gate {
     /// The gate's name.
     #[must_use]

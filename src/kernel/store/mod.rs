@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 pub use claims::{Claim, CustodyRow, Identity, LaneRow};
-pub use process::{ProcessRow, State};
+pub use process::{ProcessRow, State, Vouched};
 pub use records::{CallRow, PresenceRow, SpawnRow};
 
 use super::clock::{self, Now, Place};

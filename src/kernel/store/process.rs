@@ -17,6 +17,15 @@ pub enum State {
     Ended,
 }
 
+/// Whether a client process is known to outlive a single event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vouched {
+    /// Seen once: it may be a helper that only carried one event.
+    No,
+    /// It is the client.
+    Yes,
+}
+
 /// A process of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessRow {
@@ -38,6 +47,8 @@ pub struct ProcessRow {
     pub transcript: Option<String>,
     /// The client process it runs in.
     pub client: Option<Client>,
+    /// That client was seen twice, or is one by name: its end is the end of the process.
+    pub vouched: Vouched,
     /// Machine, boot and pid namespace of that client.
     pub place: Place,
     /// Open or ended.
@@ -64,11 +75,13 @@ pub struct ProcessRow {
     pub in_a_row: u64,
     /// The last call that was judged or journaled.
     pub last_call: Option<String>,
+    /// Whom its last refusal made it wait for.
+    pub waits_for: Option<Pid>,
 }
 
 const COLUMNS: &str = "pid, parent, session, kind, type, cwd, root, transcript, client_pid, \
      client_start, machine, boot, namespace, state, reason, heir, mode, started, started_unix, \
-     seen, background, denials, last_denied, in_a_row, last_call";
+     seen, background, denials, last_denied, in_a_row, last_call, vouched, waits_for";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Option<ProcessRow>> {
     let text = |i: usize| row.get::<_, Option<String>>(i);
@@ -106,6 +119,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Option<ProcessRow>> {
         last_denied: text(22)?,
         in_a_row: size(row.get(23)?),
         last_call: text(24)?,
+        vouched: if row.get::<_, i64>(25)? == 0 { Vouched::No } else { Vouched::Yes },
+        waits_for: text(26)?.and_then(|p| Pid::new(&p)),
     }))
 }
 
@@ -137,7 +152,7 @@ impl Tx<'_> {
     pub fn put_process(&mut self, row: &ProcessRow) -> Result<(), StateError> {
         let sql = format!(
             "INSERT OR REPLACE INTO process({COLUMNS}) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,\
-             ?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25)"
+             ?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27)"
         );
         self.tx.prepare_cached(&sql)?.execute(params![
             row.pid.as_str(),
@@ -171,6 +186,8 @@ impl Tx<'_> {
             row.last_denied,
             number(row.in_a_row),
             row.last_call,
+            i64::from(row.vouched == Vouched::Yes),
+            row.waits_for.as_ref().map(Pid::as_str),
         ])?;
         Ok(())
     }

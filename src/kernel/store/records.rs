@@ -48,8 +48,8 @@ pub struct CallRow {
     pub at: Tick,
     /// The denial as it was printed; none when allowed.
     pub verdict: Option<String>,
-    /// Work trees whose state may have changed, one a line.
-    pub roots: Vec<AbsPath>,
+    /// Work trees whose state may have changed, with what HEAD and the stash pointed at before.
+    pub roots: Vec<(AbsPath, String, String)>,
 }
 
 impl Tx<'_> {
@@ -162,7 +162,12 @@ impl Tx<'_> {
             .optional()?;
         let row = row.and_then(|(id, pid, at, verdict, roots)| {
             let roots = roots.unwrap_or_default();
-            let roots = roots.lines().filter_map(AbsPath::new).collect();
+            let roots = roots.lines().filter_map(|line| {
+                let mut parts = line.splitn(3, ' ');
+                let (head, stash) = (parts.next()?, parts.next()?);
+                Some((AbsPath::new(parts.next()?)?, head.to_owned(), stash.to_owned()))
+            });
+            let roots = roots.collect();
             Some(CallRow { id, pid: pid?, at, verdict, roots })
         });
         Ok(row)
@@ -170,7 +175,10 @@ impl Tx<'_> {
 
     /// Notes a judged call.
     pub fn put_call(&mut self, row: &CallRow) -> Result<(), StateError> {
-        let roots: Vec<_> = row.roots.iter().map(|r| r.key().into_owned()).collect();
+        let line = |(root, head, stash): &(AbsPath, String, String)| {
+            format!("{head} {stash} {}", root.key())
+        };
+        let roots: Vec<_> = row.roots.iter().map(line).collect();
         self.tx
             .prepare_cached(
                 "INSERT OR REPLACE INTO call(id, pid, at, verdict, roots) VALUES(?1,?2,?3,?4,?5)",

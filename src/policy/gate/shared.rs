@@ -42,7 +42,7 @@ pub(in crate::policy) fn fork(effect: &Effect, facts: &Facts) -> Option<Denial> 
     let root = changes(effect, facts)?;
     match stand(facts, root) {
         Stand::Newcomer { first } => Some(Denial {
-            holder: Some((first.clone(), Basis::Lane)),
+            holder: first.clone().map(|first| (first, Basis::Lane)),
             ..deny(effect, Some(root), None)
         }),
         Stand::Resident | Stand::Sent { .. } => None,

@@ -1,0 +1,551 @@
+//! Facts for a decision: from the table inside the transaction, from the disk beside it. Finds
+//! out; judges nothing.
+
+use std::collections::HashSet;
+
+use super::asked::{self, Asked, Cleanliness, Need};
+use super::context::Context;
+use super::site::Disk;
+use crate::config::Isolation;
+use crate::git::discover;
+use crate::kernel::StateError;
+use crate::kernel::life::{self, Registry};
+use crate::kernel::store::{CustodyRow, LaneRow, PresenceRow, Tx};
+use crate::policy::facts::{
+    Basis, CommitScope, Effect, Facts, Hold, Kind, Neighbour, Ownership, Root, Staged, Stand, Why,
+};
+use crate::policy::lane::{AbsPath, Pid};
+use crate::policy::program::Site;
+
+/// Facts, and what must be asked of git before they can be trusted.
+pub struct Gathered {
+    /// The facts.
+    pub facts: Facts,
+    /// Questions that came up; the decision is not final while a denial hangs on one.
+    pub needs: Vec<Need>,
+    /// Holds that git found clean: they end.
+    pub ended: Vec<Hold>,
+}
+
+/// One gathering.
+pub struct Gather<'g, 'k, 't> {
+    /// The transaction.
+    pub tx: &'g mut Tx<'t>,
+    /// Who lives.
+    pub registry: &'g mut Registry,
+    /// The event.
+    pub context: &'g Context<'k>,
+    /// The machine.
+    pub disk: &'g Disk,
+    /// git's answers so far.
+    pub asked: &'g Asked,
+}
+
+impl Gather<'_, '_, '_> {
+    /// Gathers everything the effects could meet. `still` holds what depends on no transaction.
+    pub fn run(&mut self, effects: &[Effect], still: &Facts) -> Result<Gathered, StateError> {
+        let mut out = Gathered { facts: still.clone(), needs: Vec::new(), ended: Vec::new() };
+        self.holds(effects, &mut out)?;
+        let roots: Vec<Root> = out.facts.roots.clone();
+        for root in &roots {
+            self.neighbours(root, &mut out.facts)?;
+        }
+        for root in &roots {
+            let stand = self.stand(root, &out.facts)?;
+            out.facts.stands.push((root.path.clone(), stand));
+        }
+        self.index(effects, &mut out);
+        self.ownership(effects, &mut out)?;
+        self.own(&mut out.facts)?;
+        Ok(out)
+    }
+
+    // --- holds -------------------------------------------------------------------------------
+
+    fn holds(&mut self, effects: &[Effect], out: &mut Gathered) -> Result<(), StateError> {
+        let mut lanes: Vec<LaneRow> = Vec::new();
+        let mut custody: Vec<CustodyRow> = Vec::new();
+        let mut seen: HashSet<AbsPath> = HashSet::new();
+        for effect in effects {
+            let (area, whole) = self.area(effect, &out.facts);
+            let Some(area) = area else { continue };
+            if !seen.insert(area.clone()) {
+                continue;
+            }
+            if whole {
+                lanes.extend(self.tx.lanes_in(&area)?);
+                custody.extend(self.tx.custody_in(&area)?);
+            } else {
+                lanes.extend(self.tx.lanes_meeting(&area)?);
+                custody.extend(self.tx.custody_meeting(&area)?);
+            }
+        }
+        let mut known: HashSet<(AbsPath, Basis)> = HashSet::new();
+        for row in lanes {
+            if known.insert((row.path.clone(), Basis::Lane))
+                && let Some(hold) = self.lane_hold(&row)?
+            {
+                self.settle(hold, row.written.is_none(), &row.holder, out);
+            }
+        }
+        for row in custody {
+            if known.insert((row.path.clone(), Basis::Custody))
+                && let Some(hold) = self.custody_hold(&row)?
+            {
+                let owner = row.owner.clone();
+                self.settle(hold, false, &owner, out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where an effect could meet somebody: a path, or a whole root.
+    fn area(&self, effect: &Effect, facts: &Facts) -> (Option<AbsPath>, bool) {
+        if let Effect::Opaque { dir, why, .. } = effect {
+            let cwd = self.context.cwd.clone();
+            let at = dir.clone().or(cwd);
+            if *why == Why::Operand {
+                return (at, false);
+            }
+            return match at.as_ref().and_then(|d| facts.root_of(d)) {
+                Some(root) => (Some(root.path.clone()), true),
+                None => (at, false),
+            };
+        }
+        match effect.root() {
+            Some(root) => (Some(root.clone()), true),
+            None => (effect.path().cloned(), false),
+        }
+    }
+
+    fn lane_hold(&mut self, row: &LaneRow) -> Result<Option<Hold>, StateError> {
+        let me = &self.context.actor.pid;
+        if row.holder == *me || !self.registry.is_live(self.tx, &row.holder)? {
+            return Ok(None);
+        }
+        if row.family && self.registry.descends(self.tx, me, &row.holder)? {
+            return Ok(None);
+        }
+        let now = self.tx.now().tick;
+        if let Some(idle) = self.context.settings.lane_idle_seconds
+            && now.since(row.written.unwrap_or(row.claimed)) >= idle
+            && !life::is_writing(self.tx, &row.holder)
+        {
+            return Ok(None);
+        }
+        let age = now.since(row.claimed);
+        let holder = self.registry.holder(self.tx, &row.holder, age)?;
+        Ok(Some(Hold {
+            path: row.path.clone(),
+            root: row.root.clone(),
+            basis: Basis::Lane,
+            holder,
+        }))
+    }
+
+    fn custody_hold(&mut self, row: &CustodyRow) -> Result<Option<Hold>, StateError> {
+        let me = self.context.actor.pid.clone();
+        if row.owner == me {
+            return Ok(None);
+        }
+        // Bytes nobody living answers for are covered by keep snapshots, not by refusals.
+        let Some(heir) = self.registry.heir(self.tx, &row.owner)? else { return Ok(None) };
+        if heir == me || (row.family && self.registry.descends(self.tx, &me, &heir)?) {
+            return Ok(None);
+        }
+        let age = self.tx.now().tick.since(row.since);
+        let holder = self.registry.holder(self.tx, &heir, age)?;
+        Ok(Some(Hold {
+            path: row.path.clone(),
+            root: row.root.clone(),
+            basis: Basis::Custody,
+            holder,
+        }))
+    }
+
+    /// A hold that git found clean ends, unless its holder is about to write.
+    fn settle(&mut self, hold: Hold, provisional: bool, owner: &Pid, out: &mut Gathered) {
+        if provisional || hold.root.is_none() {
+            out.facts.holds.push(hold);
+            return;
+        }
+        match self.asked.clean(&hold.path) {
+            Some(Cleanliness::Clean) if !life::is_writing(self.tx, owner) => out.ended.push(hold),
+            Some(Cleanliness::Clean | Cleanliness::Dirty) => out.facts.holds.push(hold),
+            None => {
+                if let Some(root) = &hold.root {
+                    let known = out.needs.iter_mut().find_map(|n| match n {
+                        Need::Clean(r, paths) if r == root => Some(paths),
+                        Need::Clean(..) | Need::Staged(_) | Need::Head(_) | Need::Stash(..) => None,
+                    });
+                    match known {
+                        Some(paths) => paths.push(hold.path.clone()),
+                        None => {
+                            out.needs.push(Need::Clean(root.clone(), vec![hold.path.clone()]));
+                        }
+                    }
+                }
+                out.facts.holds.push(hold);
+            }
+        }
+    }
+
+    // --- sessions ----------------------------------------------------------------------------
+
+    fn neighbours(&mut self, root: &Root, facts: &mut Facts) -> Result<(), StateError> {
+        for row in self.tx.presence_in(&root.path)? {
+            if row.session == self.context.actor.session
+                || !self.registry.is_live(self.tx, &row.session)?
+            {
+                continue;
+            }
+            let age = self.tx.now().tick.since(row.since);
+            let holder = self.registry.holder(self.tx, &row.session, age)?;
+            facts.neighbours.push(Neighbour {
+                root: root.path.clone(),
+                holder,
+                forked: row.forked.is_some(),
+            });
+        }
+        Ok(())
+    }
+
+    fn stand(&mut self, root: &Root, facts: &Facts) -> Result<Stand, StateError> {
+        let isolation = self.context.isolation();
+        let session = &self.context.actor.session;
+        let rows = self.tx.presence_in(&root.path)?;
+        let mine = rows.iter().find(|r| r.session == *session);
+        let forked = mine.and_then(|m| m.forked.clone());
+        let others: Vec<&PresenceRow> = rows.iter().filter(|r| r.session != *session).collect();
+        let live = |session: &Pid| facts.neighbours.iter().find(|n| n.holder.pid == *session);
+        let counts = |row: &PresenceRow| {
+            let neighbour = live(&row.session)?;
+            let left = row.forked.is_none()
+                || facts.holds.iter().any(|h| {
+                    h.holder.session == row.session && h.root.as_ref() == Some(&root.path)
+                });
+            left.then_some(neighbour)
+        };
+        if let Some(tree) = forked {
+            return Ok(match others.iter().find_map(|r| counts(r)) {
+                Some(n) => Stand::Sent { tree, first: n.holder.clone() },
+                None => Stand::Resident,
+            });
+        }
+        if isolation == Isolation::Off || mine.is_some_and(|m| m.wrote) {
+            return Ok(Stand::Resident);
+        }
+        if self.is_own_tree(root)? {
+            return Ok(Stand::Resident);
+        }
+        if isolation == Isolation::Always {
+            return Ok(Stand::Newcomer { first: None });
+        }
+        let since = mine.map_or(self.tx.now().tick, |m| m.since);
+        let before =
+            |row: &&&PresenceRow| row.wrote || (row.since, &row.session) < (since, session);
+        let first = others.iter().filter(before).find_map(|r| counts(r));
+        if first.is_none() && self.is_brain(root) {
+            return self.brain(session, since);
+        }
+        Ok(match first {
+            Some(n) => Stand::Newcomer { first: Some(n.holder.clone()) },
+            None => Stand::Resident,
+        })
+    }
+
+    /// A tree that was made for this session.
+    fn is_own_tree(&mut self, root: &Root) -> Result<bool, StateError> {
+        let session = &self.context.actor.session;
+        let rows = self.tx.presence_of(session)?;
+        Ok(rows.iter().any(|r| r.forked.as_ref() == Some(&root.path)))
+    }
+
+    /// The brain's repository is everybody's: `~/.claude` itself.
+    fn is_brain(&self, root: &Root) -> bool {
+        let brain = self.context.home.dir().parent().and_then(|p| p.parent());
+        brain.is_some_and(|b| b == root.path.as_path())
+    }
+
+    /// In the brain any live session that was there before counts, wherever it works.
+    fn brain(
+        &mut self,
+        session: &Pid,
+        since: crate::policy::lane::Tick,
+    ) -> Result<Stand, StateError> {
+        let started = self.tx.process(session)?.map_or(since, |row| row.started);
+        for row in self.tx.processes()? {
+            if row.kind == Kind::Session
+                && row.pid != *session
+                && (row.started, &row.pid) < (started, session)
+                && self.registry.is_live(self.tx, &row.pid)?
+            {
+                let age = self.tx.now().tick.since(row.started);
+                let holder = self.registry.holder(self.tx, &row.pid, age)?;
+                return Ok(Stand::Newcomer { first: Some(holder) });
+            }
+        }
+        Ok(Stand::Resident)
+    }
+
+    // --- git's state -------------------------------------------------------------------------
+
+    fn index(&mut self, effects: &[Effect], out: &mut Gathered) {
+        for effect in effects {
+            let root = match effect {
+                Effect::Commit {
+                    root,
+                    scope: CommitScope::Index | CommitScope::Include(_),
+                    ..
+                }
+                | Effect::Unstage { root, .. } => root,
+                Effect::Commit { scope: CommitScope::Tracked | CommitScope::Only(_), .. }
+                | Effect::Write { .. }
+                | Effect::Check { .. }
+                | Effect::Remove { .. }
+                | Effect::Meta { .. }
+                | Effect::Stage { .. }
+                | Effect::Tree { .. }
+                | Effect::Pathspec { .. }
+                | Effect::Head { .. }
+                | Effect::Sequencer { .. }
+                | Effect::Stash { .. }
+                | Effect::Branch { .. }
+                | Effect::Worktree { .. }
+                | Effect::Operator(_)
+                | Effect::Opaque { .. } => continue,
+            };
+            let theirs = out.facts.holds.iter().any(|h| h.root.as_ref() == Some(root));
+            if !theirs || out.facts.staged.iter().any(|s| s.root == *root) {
+                continue;
+            }
+            match self.asked.staged(root) {
+                Some(paths) => {
+                    out.facts.staged.push(Staged { root: root.clone(), paths: paths.clone() });
+                }
+                None => {
+                    out.needs.push(Need::Staged(root.clone()));
+                    out.facts.staged.push(Staged { root: root.clone(), paths: None });
+                }
+            }
+            if let Some(root) = out.facts.roots.iter().find(|r| r.path == *root)
+                && asked::sweeps(root)
+            {
+                out.facts.sweeping.push(root.path.clone());
+            }
+        }
+    }
+
+    fn ownership(&mut self, effects: &[Effect], out: &mut Gathered) -> Result<(), StateError> {
+        for effect in effects {
+            let (words, root) = match (effect, effect.root()) {
+                (
+                    Effect::Stash { words, .. }
+                    | Effect::Sequencer { words, .. }
+                    | Effect::Branch { words, .. }
+                    | Effect::Head { words, .. }
+                    | Effect::Commit { words, amend: true, .. },
+                    Some(root),
+                ) => (words, root),
+                (Effect::Worktree { path, words }, _) => {
+                    let used = self.used_by_others(path)?;
+                    let owner = used.map_or(Ownership::Own, Ownership::Others);
+                    out.facts.ownership.push((words.clone(), owner));
+                    continue;
+                }
+                _ => continue,
+            };
+            let found = out.facts.roots.iter().find(|r| r.path == *root).cloned();
+            let Some(root) = found else { continue };
+            let Some(other) = self.anybody_in(&root, &out.facts)? else { continue };
+            self.whose(effect, words, &root, other, out)?;
+        }
+        Ok(())
+    }
+
+    fn whose(
+        &mut self,
+        effect: &Effect,
+        words: &str,
+        root: &Root,
+        other: crate::policy::verdict::Holder,
+        out: &mut Gathered,
+    ) -> Result<(), StateError> {
+        let owner = if let Effect::Stash { take, .. } = effect {
+            match self.asked.stash(&root.path, take) {
+                None => {
+                    out.needs.push(Need::Stash(root.path.clone(), take.clone()));
+                    Ownership::Unknown(other)
+                }
+                Some(None) => Ownership::Own,
+                Some(Some(sha)) => {
+                    let owner = self.tx.stash_owner(&root.common, sha)?;
+                    self.relation(owner, Ownership::Unknown(other))?
+                }
+            }
+        } else if let Effect::Sequencer { operation, .. } = effect {
+            if asked::under_way(&root.git_dir, operation) {
+                let owner = self.tx.operation_owner(&root.git_dir, operation)?;
+                let nobody = if out.facts.holds.iter().any(|h| h.root.as_ref() == Some(&root.path))
+                {
+                    Ownership::Unknown(other)
+                } else {
+                    Ownership::Own
+                };
+                self.relation(owner, nobody)?
+            } else {
+                Ownership::Own
+            }
+        } else if let Effect::Branch { branch, .. } = effect {
+            self.branch_user(root, branch)?.map_or(Ownership::Own, Ownership::Others)
+        } else {
+            match self.asked.head(&root.path) {
+                None => {
+                    out.needs.push(Need::Head(root.path.clone()));
+                    return Ok(());
+                }
+                Some(sha) => {
+                    let owner = match sha {
+                        Some(sha) => self.tx.commit_owner(&root.common, sha)?,
+                        None => None,
+                    };
+                    let whose = self.relation(owner, Ownership::Own)?;
+                    out.facts.head_owner.push((root.path.clone(), whose));
+                    return Ok(());
+                }
+            }
+        };
+        out.facts.ownership.push((words.to_owned(), owner));
+        Ok(())
+    }
+
+    fn relation(&mut self, owner: Option<Pid>, nobody: Ownership) -> Result<Ownership, StateError> {
+        let me = self.context.actor.pid.clone();
+        let Some(owner) = owner else { return Ok(nobody) };
+        if owner == me {
+            return Ok(Ownership::Own);
+        }
+        match self.registry.heir(self.tx, &owner)? {
+            None => Ok(Ownership::Own),
+            Some(heir) if heir == me => Ok(Ownership::Own),
+            Some(heir) => Ok(Ownership::Others(self.registry.holder(self.tx, &heir, 0)?)),
+        }
+    }
+
+    /// Somebody else who lives in any tree of the repository.
+    fn anybody_in(
+        &mut self,
+        root: &Root,
+        facts: &Facts,
+    ) -> Result<Option<crate::policy::verdict::Holder>, StateError> {
+        if let Some(hold) = facts.holds.iter().find(|h| h.root.as_ref() == Some(&root.path)) {
+            return Ok(Some(hold.holder.clone()));
+        }
+        for tree in discover::worktrees(&root.common) {
+            if let Some(holder) = self.used_by_others(&tree.path)? {
+                return Ok(Some(holder));
+            }
+        }
+        self.used_by_others(&root.path)
+    }
+
+    /// A live session other than the actor's that uses a tree.
+    fn used_by_others(
+        &mut self,
+        tree: &AbsPath,
+    ) -> Result<Option<crate::policy::verdict::Holder>, StateError> {
+        for row in self.tx.presence_in(tree)? {
+            if row.session != self.context.actor.session
+                && row.forked.is_none()
+                && self.registry.is_live(self.tx, &row.session)?
+            {
+                let age = self.tx.now().tick.since(row.since);
+                return Ok(Some(self.registry.holder(self.tx, &row.session, age)?));
+            }
+        }
+        for lane in self.tx.lanes_in(tree)? {
+            if lane.holder != self.context.actor.pid
+                && self.registry.is_live(self.tx, &lane.holder)?
+            {
+                return Ok(Some(self.registry.holder(self.tx, &lane.holder, 0)?));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A live session that works on a branch, in whichever tree has it checked out.
+    fn branch_user(
+        &mut self,
+        root: &Root,
+        branch: &str,
+    ) -> Result<Option<crate::policy::verdict::Holder>, StateError> {
+        for tree in discover::worktrees(&root.common) {
+            if tree.head == discover::Head::Branch(branch.to_owned())
+                && tree.path != root.path
+                && let Some(holder) = self.used_by_others(&tree.path)?
+            {
+                return Ok(Some(holder));
+            }
+        }
+        if let Some(id) = branch.strip_prefix("dim/").and_then(Pid::new)
+            && id != self.context.actor.session
+            && self.registry.is_live(self.tx, &id)?
+        {
+            return Ok(Some(self.registry.holder(self.tx, &id, 0)?));
+        }
+        Ok(None)
+    }
+
+    fn own(&mut self, facts: &mut Facts) -> Result<(), StateError> {
+        let me = self.context.actor.pid.clone();
+        let mut own: Vec<AbsPath> = self.tx.custody_of(&me)?.into_iter().map(|c| c.path).collect();
+        for lane in self.tx.lanes_of(&me)? {
+            if !own.contains(&lane.path) {
+                own.push(lane.path);
+            }
+        }
+        facts.own = own;
+        Ok(())
+    }
+}
+
+/// The roots that effects name or lie in, and the loose paths among them: what needs no table.
+pub fn still(effects: &[Effect], context: &Context<'_>, disk: &Disk) -> Facts {
+    let mut facts = Facts::about(context.actor.clone());
+    let mut add = |root: Option<Root>| {
+        if let Some(root) = root
+            && !facts.roots.iter().any(|r| r.path == root.path)
+        {
+            facts.roots.push(root);
+        }
+    };
+    for effect in effects {
+        match effect.root().or(effect.path()) {
+            Some(path) => add(disk.root_of(path)),
+            None => add(context.root.clone()),
+        }
+    }
+    let loose: Vec<AbsPath> = effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Write { path } | Effect::Remove { path } | Effect::Check { path } => Some(path),
+            Effect::Meta { .. }
+            | Effect::Stage { .. }
+            | Effect::Unstage { .. }
+            | Effect::Commit { .. }
+            | Effect::Tree { .. }
+            | Effect::Pathspec { .. }
+            | Effect::Head { .. }
+            | Effect::Sequencer { .. }
+            | Effect::Stash { .. }
+            | Effect::Branch { .. }
+            | Effect::Worktree { .. }
+            | Effect::Operator(_)
+            | Effect::Opaque { .. } => None,
+        })
+        .filter(|path| super::loose::is_loose(path, facts.root_of(path), context.home.user()))
+        .cloned()
+        .collect();
+    facts.loose = loose;
+    facts
+}

@@ -1,0 +1,249 @@
+//! What a tool call would do, as effects: which input field names a file, what a command's
+//! reading says. Resolves; judges nothing.
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::input::{Payload, PayloadError};
+use super::site::Disk;
+use crate::policy::facts::{Effect, Why};
+use crate::policy::lane::AbsPath;
+use crate::policy::program::{self, Follow, Site};
+use crate::policy::shell::{self, Dir};
+
+/// Longest command that is read, in bytes.
+pub const COMMAND_LIMIT: usize = 1024 * 1024;
+/// How many strings of an unknown server's input are looked at.
+const MOST_STRINGS: usize = 200;
+
+/// What kind of call it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// Writes one named file.
+    Write,
+    /// Runs a command.
+    Command,
+    /// Hands work to a subagent.
+    Delegate,
+    /// A tool of an MCP server.
+    Mcp,
+    /// Anything else: reads, as far as we are concerned.
+    Other,
+}
+
+impl Tool {
+    /// The kind of a tool by its name.
+    #[must_use]
+    pub fn of(name: &str) -> Self {
+        match name {
+            "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => Self::Write,
+            "Bash" | "Monitor" | "PowerShell" => Self::Command,
+            "Agent" | "Task" => Self::Delegate,
+            _ if name.starts_with("mcp__") => Self::Mcp,
+            _ => Self::Other,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct FileInput {
+    #[serde(default)]
+    file_path: Option<String>,
+    #[serde(default)]
+    notebook_path: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CommandInput {
+    #[serde(default)]
+    command: Option<String>,
+}
+
+/// How a tool of a known server writes: which input fields are written, removed, or checked.
+struct McpRow {
+    /// The tool's own name, after the server's.
+    tool: &'static str,
+    /// Fields whose path is written.
+    writes: &'static [&'static str],
+    /// Fields whose path is taken away.
+    removes: &'static [&'static str],
+}
+
+/// Tools of real servers that write local files.
+static MCP: &[McpRow] = &[
+    McpRow { tool: "write_file", writes: &["path", "file_path", "filePath"], removes: &[] },
+    McpRow { tool: "edit_file", writes: &["path", "file_path", "filePath"], removes: &[] },
+    McpRow { tool: "create_file", writes: &["path", "file_path", "filePath"], removes: &[] },
+    McpRow { tool: "append_file", writes: &["path", "file_path"], removes: &[] },
+    McpRow { tool: "edit_block", writes: &["path", "file_path"], removes: &[] },
+    McpRow { tool: "move_file", writes: &["destination"], removes: &["source"] },
+    McpRow {
+        tool: "rename_file",
+        writes: &["destination", "new_path"],
+        removes: &["source", "old_path", "path"],
+    },
+    McpRow { tool: "copy_file", writes: &["destination"], removes: &[] },
+    McpRow { tool: "delete_file", writes: &[], removes: &["path", "file_path"] },
+    McpRow { tool: "delete_directory", writes: &[], removes: &["path"] },
+    McpRow { tool: "create_text_file", writes: &["relative_path"], removes: &[] },
+    McpRow { tool: "replace_regex", writes: &["relative_path"], removes: &[] },
+    McpRow { tool: "replace_content", writes: &["relative_path"], removes: &[] },
+    McpRow { tool: "replace_symbol_body", writes: &["relative_path"], removes: &[] },
+    McpRow { tool: "insert_after_symbol", writes: &["relative_path"], removes: &[] },
+    McpRow { tool: "insert_before_symbol", writes: &["relative_path"], removes: &[] },
+    McpRow { tool: "insert_at_line", writes: &["relative_path"], removes: &[] },
+    McpRow { tool: "replace_lines", writes: &["relative_path"], removes: &[] },
+    McpRow { tool: "delete_lines", writes: &["relative_path"], removes: &[] },
+    McpRow { tool: "str_replace_editor", writes: &["path"], removes: &[] },
+    McpRow { tool: "replace_text_in_file", writes: &["pathInProject"], removes: &[] },
+    McpRow { tool: "create_new_file", writes: &["pathInProject"], removes: &[] },
+];
+
+/// Words that a reading tool's name begins with (after the server's).
+const READERS: &[&str] = &[
+    "read",
+    "get",
+    "list",
+    "search",
+    "find",
+    "view",
+    "show",
+    "query",
+    "fetch",
+    "describe",
+    "stat",
+    "head",
+    "tail",
+    "tree",
+    "directory_tree",
+    "grep",
+    "count",
+    "check",
+    "inspect",
+    "lookup",
+    "resolve",
+    "status",
+    "info",
+    "browse",
+    "screenshot",
+    "diff",
+    "log",
+    "explain",
+    "analyze",
+];
+
+/// Everything a call would do.
+pub fn effects(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
+    match Tool::of(payload.tool()) {
+        Tool::Write => file(payload, disk),
+        Tool::Command => command(payload, disk),
+        Tool::Mcp => mcp(payload, disk),
+        Tool::Delegate | Tool::Other => Ok(Vec::new()),
+    }
+}
+
+fn parse<'p, T: Deserialize<'p>>(input: Option<&'p RawValue>) -> Result<Option<T>, PayloadError> {
+    input.map(|raw| serde_json::from_str(raw.get()).map_err(PayloadError::Json)).transpose()
+}
+
+/// A path of a tool's input: relative ones stand on the event's directory, `~` is the user's home.
+fn path(payload: &Payload<'_>, text: &str, disk: &Disk, follow: Follow) -> Option<AbsPath> {
+    if text.is_empty() {
+        return None;
+    }
+    let absolute = if let Some(rest) = text.strip_prefix("~/") {
+        format!("{}/{rest}", disk.home_dir())
+    } else if text == "~" {
+        disk.home_dir().to_owned()
+    } else if text.starts_with('/') {
+        text.to_owned()
+    } else {
+        format!("{}/{text}", payload.cwd)
+    };
+    disk.resolve(&absolute, follow)
+}
+
+fn file(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
+    let Some(input) = parse::<FileInput>(payload.tool_input)? else { return Ok(Vec::new()) };
+    let texts = [input.file_path, input.notebook_path];
+    let paths = texts.iter().flatten().filter_map(|t| path(payload, t, disk, Follow::All));
+    Ok(paths.map(|path| Effect::Write { path }).collect())
+}
+
+fn command(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
+    let input = parse::<CommandInput>(payload.tool_input)?;
+    let Some(text) = input.and_then(|i| i.command) else { return Ok(Vec::new()) };
+    Ok(of_command(&text, &payload.cwd, disk))
+}
+
+/// Everything a command would do when it is run in `cwd`.
+#[must_use]
+pub fn of_command(text: &str, cwd: &str, disk: &Disk) -> Vec<Effect> {
+    if text.len() > COMMAND_LIMIT {
+        let dir = disk.resolve(cwd, Follow::All);
+        let words = text.chars().take(80).collect();
+        return vec![Effect::Opaque { dir, why: Why::TooLong, words }];
+    }
+    let reading = shell::read(text, cwd, disk);
+    let mut effects: Vec<Effect> = Vec::new();
+    for invocation in &reading.invocations {
+        for effect in program::effects(invocation, disk) {
+            if !effects.contains(&effect) {
+                effects.push(effect);
+            }
+        }
+    }
+    for unread in reading.unread {
+        let dir = match &unread.dir {
+            Dir::At(at) => disk.resolve(at.as_str(), Follow::All),
+            Dir::Unknown => None,
+            Dir::Fresh => continue,
+        };
+        effects.push(Effect::Opaque { dir, why: unread.why, words: unread.words });
+    }
+    effects
+}
+
+fn mcp(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
+    let Some(input) = parse::<Value>(payload.tool_input)? else { return Ok(Vec::new()) };
+    let tool = payload.tool().rsplit("__").next().unwrap_or("");
+    if let Some(row) = MCP.iter().find(|row| row.tool == tool) {
+        let field = |name: &&str| input.get(*name).and_then(Value::as_str);
+        let writes =
+            row.writes.iter().filter_map(field).filter_map(|t| {
+                path(payload, t, disk, Follow::All).map(|path| Effect::Write { path })
+            });
+        let removes = row.removes.iter().filter_map(field).filter_map(|t| {
+            path(payload, t, disk, Follow::Parents).map(|path| Effect::Remove { path })
+        });
+        return Ok(writes.chain(removes).collect());
+    }
+    let lower = tool.to_ascii_lowercase();
+    if READERS.iter().any(|r| lower.starts_with(r)) {
+        return Ok(Vec::new());
+    }
+    let mut texts = Vec::new();
+    strings(&input, &mut texts);
+    let paths = texts.iter().filter(|t| t.starts_with('/') && t.len() < 4096);
+    let existing = paths
+        .filter(|t| shell::World::target(disk, t) != shell::Entry::Missing)
+        .filter_map(|t| disk.resolve(t, Follow::All));
+    Ok(existing.map(|path| Effect::Check { path }).collect())
+}
+
+/// All strings in a value, bounded.
+fn strings<'v>(value: &'v Value, out: &mut Vec<&'v str>) {
+    let mut todo = vec![value];
+    while let Some(value) = todo.pop() {
+        if out.len() >= MOST_STRINGS {
+            return;
+        }
+        match value {
+            Value::String(text) => out.push(text),
+            Value::Array(items) => todo.extend(items),
+            Value::Object(map) => todo.extend(map.values()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}

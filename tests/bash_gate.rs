@@ -1,0 +1,227 @@
+//! Shell commands that B runs while A holds `lib/core.rs`, edited and not committed: the hook's
+//! verdict, and for all it lets through the proof by execution: A's file, its index entry, the
+//! branch and HEAD are what they were.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::cases::{fill, load, play, text};
+use crate::support::machine::{Machine, clean};
+use crate::support::reply::Verdict;
+use crate::support::repo::Repo;
+
+/// What A has written and nobody else may take.
+const WORK: &str = "fn core() {} // A's unfinished work\n";
+/// Longest that a command may run.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Whether A has staged its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Staged {
+    No,
+    Yes,
+}
+
+/// Who B is to A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kin {
+    /// Two subagents of one session.
+    Siblings,
+    /// Two sessions in one checkout.
+    Strangers,
+}
+
+#[test]
+fn siblings_while_nothing_is_staged() {
+    judge_all(Kin::Siblings, Staged::No);
+}
+
+#[test]
+fn siblings_while_a_has_staged() {
+    judge_all(Kin::Siblings, Staged::Yes);
+}
+
+#[test]
+fn strangers_while_nothing_is_staged() {
+    judge_all(Kin::Strangers, Staged::No);
+}
+
+#[test]
+fn strangers_while_a_has_staged() {
+    judge_all(Kin::Strangers, Staged::Yes);
+}
+
+fn judge_all(kin: Kin, staged: Staged) {
+    let cases = load("bash_gate.jsonl");
+    assert!(cases.len() > 250, "the case file is cut");
+    let template = Template::make();
+    let id = |case: &Value| text(case, "id").to_owned();
+    play(&cases, id, |case| judge(&template, case, kin, staged));
+}
+
+fn judge(template: &Template, case: &Value, kin: Kin, staged: Staged) -> Vec<String> {
+    let scene = Scene::set(template);
+    let machine = &scene.machine;
+    let lead = machine.session("main-a", &scene.app.root);
+    lead.start();
+    let (a, b) = match kin {
+        Kin::Siblings => (lead.spawn("kid-a"), lead.spawn("kid-b")),
+        Kin::Strangers => (lead.spawn("kid-a"), machine.session("main-b", &scene.app.root)),
+    };
+    a.holds(&scene.app.at("lib/core.rs"), WORK);
+    if staged == Staged::Yes {
+        a.bash("git add lib/core.rs").well();
+    }
+    let marks: [(&str, &Path); 2] = [("{ROOT}", &scene.app.root), ("{HOME}", &machine.home)];
+    let filled = fill(&case["command"], &marks);
+    let command = filled.as_str().unwrap();
+    let before = scene.picture();
+    let reply = b.ask("Bash", &json!({ "command": command, "description": "x" }));
+    let mut wrong = Vec::new();
+    match (right(case, staged), reply.verdict()) {
+        (Right::Deny, Verdict::Pass) => wrong.push(format!("MISSED {command:?}")),
+        (Right::Allow, Verdict::Deny(reason)) => {
+            let line = reason.lines().next().unwrap_or_default().to_owned();
+            wrong.push(format!("REFUSED {command:?}: {line}"));
+        }
+        (Right::Deny | Right::Either, Verdict::Deny(_))
+        | (Right::Allow | Right::Either, Verdict::Pass) => {}
+    }
+    if !reply.denied() {
+        scene.execute(command);
+        let after = scene.picture();
+        if after != before {
+            wrong.push(format!("HARMED {command:?}: {}", before.differs(&after)));
+        }
+    }
+    wrong
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Right {
+    Allow,
+    Deny,
+    Either,
+}
+
+fn right(case: &Value, staged: Staged) -> Right {
+    match (text(case, "right"), staged) {
+        ("allow", _) => Right::Allow,
+        ("deny", _) | ("deny-if-foreign-staged", Staged::Yes) => Right::Deny,
+        ("deny-if-foreign-staged", Staged::No) if text(case, "unstaged") != "either" => {
+            Right::Allow
+        }
+        ("either" | "deny-if-foreign-staged", _) => Right::Either,
+        (other, _) => panic!("unknown right {other}"),
+    }
+}
+
+/// The repository of the cases, a fresh copy for each.
+struct Scene {
+    machine: Machine,
+    app: Repo,
+}
+
+/// What must stay as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Picture {
+    file: Option<String>,
+    index: String,
+    branch: String,
+    taken: bool,
+}
+
+impl Scene {
+    fn set(template: &Template) -> Self {
+        let machine = Machine::gates_only();
+        let proj = machine.home.join("proj");
+        let copied = Command::new("cp").arg("-a").arg(&template.proj).arg(&proj).status().unwrap();
+        assert!(copied.success());
+        let app = Repo::open(&proj.join("app"), &machine.home);
+        symlink(app.at("lib"), machine.home.join("ln")).unwrap();
+        Self { machine, app }
+    }
+
+    fn picture(&self) -> Picture {
+        let (head, _) = self.app.try_git(&["log", "-p", "--format=", "HEAD"]);
+        Picture {
+            file: self.app.content("lib/core.rs"),
+            index: self.app.try_git(&["ls-files", "--stage", "--", "lib/core.rs"]).0,
+            branch: self.app.try_git(&["symbolic-ref", "HEAD"]).0,
+            taken: head.contains("A's unfinished work"),
+        }
+    }
+
+    /// Runs the command as the client's shell would, for a limited time.
+    fn execute(&self, command: &str) {
+        let mut bash = Command::new("bash");
+        clean(&mut bash, &self.machine.home);
+        bash.args(["-c", command]).current_dir(&self.app.root).process_group(0);
+        bash.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = bash.spawn().unwrap();
+        let start = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            if start.elapsed() > LIMIT {
+                child.kill().unwrap();
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Picture {
+    fn differs(&self, after: &Self) -> String {
+        let parts = [
+            (self.file != after.file).then(|| format!("file is {:?}", after.file)),
+            (self.index != after.index).then(|| format!("index entry is {:?}", after.index)),
+            (self.branch != after.branch).then(|| format!("branch is {:?}", after.branch)),
+            (self.taken != after.taken).then(|| "HEAD took A's bytes".to_owned()),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The projects folder of the cases, made once: two branches that differ from main, a bare
+/// upstream, and a few files outside.
+struct Template {
+    proj: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Template {
+    fn make() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, proj) = (folder.path().join("home"), folder.path().join("proj"));
+        fs::create_dir_all(&home).unwrap();
+        let identity = "[user]\n\tname = Test\n\temail = test@example.invalid\n";
+        fs::write(home.join(".gitconfig"), identity).unwrap();
+        let files = [
+            ("lib/core.rs", "fn core() {}\n"),
+            ("lib/util.rs", "fn util() {}\n"),
+            ("notes.md", "notes\n"),
+            ("docs/a.md", "docs\n"),
+            (".gitignore", "x.log\n"),
+        ];
+        let app = Repo::make(&proj.join("app"), &home, &files);
+        app.put("notes.md", "notes, second edition\n");
+        app.git(&["commit", "--quiet", "--all", "--message=second"]);
+        fs::create_dir_all(app.at("build")).unwrap();
+        app.branch_with("other", &[("docs/a.md", "other\n"), ("lib/util.rs", "fn other() {}\n")]);
+        app.branch_with("corebr", &[("lib/core.rs", "fn branch() {}\n")]);
+        app.git(&["init", "--bare", "--quiet", "../up.git"]);
+        app.git(&["remote", "add", "origin", "../up.git"]);
+        app.git(&["push", "--quiet", "--set-upstream", "origin", "main"]);
+        fs::write(proj.join("x"), "outside\n").unwrap();
+        fs::write(proj.join("list"), "lib/core.rs\n").unwrap();
+        let patch =
+            "--- a/lib/core.rs\n+++ b/lib/core.rs\n@@ -1 +1 @@\n-fn core() {}\n+fn patched() {}\n";
+        fs::write(proj.join("p.diff"), patch).unwrap();
+        Self { proj, _folder: folder }
+    }
+}

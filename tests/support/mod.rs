@@ -1,0 +1,32 @@
+//! What the tests share: a machine of their own, a scripted model, the real client. Knows how
+//! to stage and to look; never what is right, that is each test's word.
+
+pub(crate) mod api;
+pub(crate) mod cases;
+pub(crate) mod client;
+pub(crate) mod heard;
+pub(crate) mod http;
+pub(crate) mod machine;
+pub(crate) mod office;
+pub(crate) mod puppet;
+pub(crate) mod reply;
+pub(crate) mod repo;
+pub(crate) mod script;
+pub(crate) mod terminal;
+
+use std::time::{Duration, Instant};
+
+/// Longest that any test waits for another process before it gives up.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Looks every few milliseconds until `seen` answers, or fails naming what it waited for.
+pub(crate) fn eventually<T>(what: &str, mut seen: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = seen() {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
