@@ -3,6 +3,7 @@
 pub mod applet;
 pub mod config;
 pub mod git;
+pub mod hook;
 pub mod journal;
 pub mod kernel;
 pub mod operator;

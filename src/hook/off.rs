@@ -6,7 +6,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::config_change::tombstone;
 use super::context::Context;
 use super::reply;
 use crate::applet::Event;
@@ -38,7 +37,7 @@ pub fn in_force(file: &Path, unix: u64) -> Vec<Off> {
 /// A reply when the hooks have nothing to do here by the operator's will.
 #[must_use]
 pub fn stands_back(context: &Context<'_>) -> Option<Reply> {
-    if tombstone(&context.home).exists() && !is_wired(context) {
+    if context.home.tombstone().exists() && !is_wired(context) {
         return Some(reply::pass());
     }
     if context.event != Event::PreToolUse {

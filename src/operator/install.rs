@@ -17,7 +17,6 @@ use crate::applet::{Always, WIRES, Wire};
 use crate::config::WorktreePlace;
 use crate::kernel::clock;
 use crate::kernel::home::Home;
-use crate::kernel::off::{self, Pause};
 use crate::kernel::store::{Kernel, Make, OPERATOR_PATIENCE};
 use crate::wiring::entry::Entry;
 use crate::wiring::files::{self, Scope};
@@ -25,8 +24,6 @@ use crate::wiring::merge::{Marks, Wiring, holds, merge, unmerge};
 
 /// The folder of worktrees when no setting names another.
 const TREES: &str = ".octorato";
-/// How long a removal is honoured by sessions that were live then.
-const FAREWELL: u64 = 86_400;
 
 /// Which settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -242,7 +239,8 @@ pub fn install(args: &InstallArgs, context: &Context) -> Done {
         std::fs::create_dir_all(folder)
             .map_err(|why| OperatorError::file(Path::new(folder), &why))?;
     }
-    welcome_back()?;
+    let text = change.next.as_deref().or(change.file.text.as_deref()).unwrap_or_default();
+    remember(&path, &change.file.path, text)?;
     match (&change.next, apply(&place, &change)?) {
         (None, _) => screen.say(&format!("{} needs no change", change.file.path.display())),
         (Some(_), backup) => {
@@ -262,16 +260,23 @@ pub fn install(args: &InstallArgs, context: &Context) -> Done {
     super::doctor::run(&super::doctor::DoctorArgs::default(), context)
 }
 
-/// Ends the pause that an earlier removal left.
-fn welcome_back() -> Done {
+/// Tells hooks of live sessions that we are there again, and what the file held of us then: a
+/// later change is measured against that.
+fn remember(path: &Path, real: &Path, text: &str) -> Done {
     let Some(home) = Home::discover() else { return Ok(()) };
-    let pauses = off::pauses(&home, clock::unix_seconds());
-    let kept: Vec<Pause> =
-        pauses.iter().filter(|pause| !pause.by.ends_with(" (uninstall)")).cloned().collect();
-    if kept.len() == pauses.len() {
-        return Ok(());
+    home.create().map_err(|why| OperatorError::file(home.dir(), &why))?;
+    let tombstone = home.tombstone();
+    if tombstone.exists() {
+        std::fs::remove_file(&tombstone).map_err(|why| OperatorError::file(&tombstone, &why))?;
     }
-    off::set(&home, &kept).map_err(|why| OperatorError::file(&home.off(), &why))
+    for named in [path, real] {
+        let copy = home.wired(&named.display().to_string());
+        let folder = copy.parent().unwrap_or(&copy);
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(&copy, text))
+            .map_err(|why| OperatorError::file(&copy, &why))?;
+    }
+    Ok(())
 }
 
 /// Runs `octo uninstall`.
@@ -305,6 +310,9 @@ pub fn uninstall(args: &UninstallArgs, context: &Context) -> Done {
     if args.scope.is_some() || args.dry_run || !Receipt::all(&place).is_empty() {
         return Ok(());
     }
+    // Both go only when they are empty.
+    drop(std::fs::remove_dir(context.home.join(TREES)));
+    drop(std::fs::remove_dir(&place.state));
     for line in place.take_away(&callers)? {
         screen.say(&format!("removed {line}"));
     }
@@ -341,6 +349,7 @@ fn undo(place: &Place, path: &Path, args: &UninstallArgs, context: &Context) -> 
         context.screen.say(&format!("removed {shown}, which only we had made"));
     } else if bare != current {
         file.write(&bare)?;
+        file.drop_backup(&bare);
         context.screen.say(&format!("restored {shown}"));
     }
     receipt.map_or(Ok(()), |receipt| receipt.drop(place))
@@ -349,11 +358,16 @@ fn undo(place: &Place, path: &Path, args: &UninstallArgs, context: &Context) -> 
 /// Tells live sessions that the removal is the operator's, so that they let it happen.
 fn say_farewell() -> Done {
     let Some(home) = Home::discover().filter(|home| home.dir().exists()) else { return Ok(()) };
-    let unix = clock::unix_seconds();
-    let mut pauses = off::pauses(&home, unix);
-    let by = format!("{} (uninstall)", name());
-    pauses.push(Pause { until: unix + FAREWELL, root: None, by });
-    off::set(&home, &pauses).map_err(|why| OperatorError::file(&home.off(), &why))
+    let path = home.tombstone();
+    let text = format!("{} {}\n", clock::unix_seconds(), name());
+    std::fs::write(&path, text).map_err(|why| OperatorError::file(&path, &why))?;
+    let wired = home.dir().join("wired");
+    match std::fs::remove_dir_all(&wired) {
+        Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
+            Err(OperatorError::file(&wired, &why))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 /// Process ids of clients that run now and had a hook of ours.

@@ -114,7 +114,7 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Done {
     match worst {
         Level::Ok => Ok(()),
         Level::Warn => Err(OperatorError::new(Trouble::Refused, "guarded, with warnings")),
-        Level::Bad => Err(OperatorError::new(Trouble::Usage, "sessions are NOT guarded here")),
+        Level::Bad => Err(OperatorError::new(Trouble::Unguarded, "sessions are NOT guarded here")),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::kernel::clock::{self, Now};
 use crate::kernel::home::Home;
 use crate::kernel::log;
 use crate::kernel::store::{
-    CustodyRow, Identity, Kernel, LaneRow, OPERATOR_PATIENCE, ProcessRow, State, Tx,
+    CustodyRow, Identity, Kernel, LaneRow, OPERATOR_PATIENCE, ProcessRow, State, Tx, Vouched,
 };
 use crate::operator::context::Context;
 use crate::operator::error::{Done, OperatorError, Trouble};
@@ -111,6 +111,7 @@ fn restore(
             root: None,
             transcript: None,
             client: None,
+            vouched: Vouched::No,
             place: tx.place().clone(),
             state: if life.ended { State::Ended } else { State::Open },
             reason: None,
@@ -124,6 +125,7 @@ fn restore(
             last_denied: None,
             in_a_row: 0,
             last_call: None,
+            waits_for: None,
             pid,
         };
         tx.put_process(&row)?;
