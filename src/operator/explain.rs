@@ -165,31 +165,28 @@ fn ask(payload: &str, home: Home) -> Result<Answer, OperatorError> {
 }
 
 fn draw(answer: &Answer, context: &Context) -> String {
-    let mut out = match &answer.outcome.verdict {
-        Verdict::Allow => format!("{}\n", context.screen.paint(Tone::Good, "allowed")),
+    let screen = &context.screen;
+    let mut lines = Vec::new();
+    match &answer.outcome.verdict {
+        Verdict::Allow => lines.push(screen.paint(Tone::Good, "allowed")),
         Verdict::Deny(denial) => {
             let told = telling::tell(denial, &answer.facts);
-            let (first, rest) = told.split_once('\n').unwrap_or((&told, ""));
-            format!("{}\n{rest}\n", context.screen.paint(Tone::Bad, first))
+            let tone = |at| if at == 0 { Tone::Bad } else { Tone::Plain };
+            lines.extend(told.lines().enumerate().map(|(at, line)| screen.paint(tone(at), line)));
         }
-    };
-    if answer.effects.is_empty() {
-        out.push_str("read as: writes nothing, moves nothing\n");
-        return out;
     }
-    out.push_str("read as:\n");
+    if answer.effects.is_empty() {
+        lines.push("read as: writes nothing, moves nothing".to_owned());
+    } else {
+        lines.push("read as:".to_owned());
+    }
     for effect in &answer.effects {
         let (what, words) = describe(effect);
-        out.push_str(&format!("  {}", harmless(&what)));
-        if let Some(words) = words {
-            out.push_str(&context.screen.paint(Tone::Dim, &format!("    {}", harmless(words))));
-        }
-        out.push('\n');
+        let words = words.map(|words| screen.paint(Tone::Dim, &format!("    {}", harmless(words))));
+        lines.push(format!("  {}{}", harmless(&what), words.unwrap_or_default()));
     }
-    for notice in &answer.outcome.notices {
-        out.push_str(&format!("note: {}\n", harmless(notice)));
-    }
-    out
+    lines.extend(answer.outcome.notices.iter().map(|text| format!("note: {}", harmless(text))));
+    lines.join("\n") + "\n"
 }
 
 fn as_json(answer: &Answer) -> Value {

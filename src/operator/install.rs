@@ -48,6 +48,7 @@ impl From<ScopeArg> for Scope {
 
 /// Puts the program in place and wires it into the client's settings.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags as a person types them")]
 #[command(
     after_help = "Examples:\n  octo install --dry-run     show every change, make none\n  octo install               for all your projects\n  octo install --fence       shell commands run behind the kernel's fence too"
 )]

@@ -168,10 +168,10 @@ fn table(out: &mut String, entries: &[Entry]) {
         let holder = note.holder.as_ref();
         let holder = holder.map(|party| escape(&format!("{} {}", party.kind, party.pid)));
         let denied = entry.kind == What::Deny;
-        let _infallible = write!(
+        let _infallible = writeln!(
             out,
             "<tr id=\"l{index}\"{}><td>{}</td><td>{}</td><td>{}{}</td><td>{}</td><td>{}</td>\
-             <td>{}</td></tr>\n",
+             <td>{}</td></tr>",
             if denied { " class=\"denied\"" } else { "" },
             moment(entry.at),
             escape(&entry.pid.chars().take(12).collect::<String>()),

@@ -126,13 +126,13 @@ fn details(process: &Process, home: &str) -> Vec<String> {
     for tree in &process.trees {
         lines.push(format!("    own tree {}", tilde(tree, home)));
     }
-    let lanes = process.lanes.iter().map(|held| ("lane", held));
+    let working = process.lanes.iter().map(|held| ("lane", held));
     let custody = process
         .custody
         .iter()
         .filter(|held| !process.lanes.iter().any(|lane| lane.path == held.path))
         .map(|held| ("uncommitted", held));
-    let all: Vec<_> = lanes.chain(custody).collect();
+    let all: Vec<_> = working.chain(custody).collect();
     for (word, held) in all.iter().take(LISTED) {
         let path = match &held.root {
             Some(root) => held.path.strip_prefix(&format!("{root}/")).unwrap_or(&held.path),

@@ -96,7 +96,7 @@ fn look(input: &str, context: &Context) -> Segment {
             crate::git::Head::Branch(name) => {
                 Some(name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned())
             }
-            _ => None,
+            crate::git::Head::Detached(_) | crate::git::Head::Unknown => None,
         };
         let linked = matches!(root.kind, crate::policy::facts::RootKind::Linked { .. });
         segment.own_tree = linked.then_some(());

@@ -95,7 +95,9 @@ fn restore(
     by: &str,
 ) -> Result<(usize, usize), StateError> {
     let mut replay = Replay::default();
-    entries.iter().for_each(|entry| replay.fold(entry));
+    for entry in entries {
+        replay.fold(entry);
+    }
     // Ticks of an earlier boot mean nothing now, and a restart has ended every lane.
     let boot = now.unix.saturating_sub(now.tick.0);
     let tick = |at: u64, tick: u64| if at >= boot { Tick(tick) } else { Tick(0) };

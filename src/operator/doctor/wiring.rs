@@ -9,7 +9,8 @@ use crate::operator::install::{Choice, Engine, Fencing, apply, plan, wanted};
 use crate::operator::place::Place;
 use crate::operator::screen::harmless;
 use crate::wiring::files::{Found, Scope, found};
-use crate::wiring::survey::Survey;
+use crate::wiring::merge::holds;
+use crate::wiring::survey::{Owner, Survey, Switch};
 
 /// The plugin's name in the client's list of plugins.
 const PLUGIN: &str = "octo@";
@@ -79,13 +80,11 @@ fn drift(file: &Found, survey: &Survey, context: &Context) -> Vec<Finding> {
         return vec![Finding::warn("wiring.drift", text, fix).mended_by(Mend::Wiring)];
     }
     let text = std::fs::read_to_string(&file.path).unwrap_or_default();
-    match crate::wiring::merge::holds(&text, &wiring) {
-        Ok(true) => vec![Finding::ok("wiring.drift", "every entry is as this version writes it")],
-        Ok(false) | Err(_) => {
-            let text = format!("{}: entries of another version", file.path.display());
-            vec![Finding::warn("wiring.drift", text, fix).mended_by(Mend::Wiring)]
-        }
+    if holds(&text, &wiring) == Ok(true) {
+        return vec![Finding::ok("wiring.drift", "every entry is as this version writes it")];
     }
+    let text = format!("{}: entries of another version", file.path.display());
+    vec![Finding::warn("wiring.drift", text, fix).mended_by(Mend::Wiring)]
 }
 
 fn choice(survey: &Survey) -> Choice {
@@ -98,7 +97,7 @@ fn choice(survey: &Survey) -> Choice {
 }
 
 fn switches(file: &Found, survey: &Survey) -> Vec<Finding> {
-    let finding = |switch: &crate::wiring::survey::Switch| {
+    let finding = |switch: &Switch| {
         let text = format!("{}: {} is set: {}", file.path.display(), switch.key, switch.effect);
         if file.scope == Scope::Managed && switch.key == "allowManagedHooksOnly" {
             return Finding::bad("wiring.switch", text, "ask the administrator to add our entries");
@@ -132,8 +131,7 @@ fn double(wired: &[(&Found, &Survey)], plugin: bool) -> Option<Finding> {
 
 fn others(file: &Found, survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let foreign =
-        survey.hooks.iter().filter(|hook| hook.owner == crate::wiring::survey::Owner::Other);
+    let foreign = survey.hooks.iter().filter(|hook| hook.owner == Owner::Other);
     for hook in foreign {
         if hook.event == "WorktreeCreate" {
             let text = format!(

@@ -218,6 +218,7 @@ impl App {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the keyboard's keys are not our enum")]
     fn browse(&mut self, code: KeyCode) -> Action {
         self.message.clear();
         let last = self.rows.len().saturating_sub(1);
@@ -261,6 +262,7 @@ impl App {
         Action::None
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the keyboard's keys are not our enum")]
     fn type_filter(&mut self, code: KeyCode) {
         match code {
             KeyCode::Enter => self.mode = Mode::Browse,
@@ -277,6 +279,7 @@ impl App {
         self.arrange();
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the keyboard's keys are not our enum")]
     fn read(&mut self, code: KeyCode, pid: String, lines: Vec<String>, top: usize) {
         let last = lines.len().saturating_sub(1);
         let top = match code {

@@ -140,11 +140,11 @@ fn held(app: &App, area: Rect) -> Paragraph<'static> {
         let room = width.saturating_sub(tail.chars().count() + word.len() + 1);
         Line::from(format!("{word} {}{tail}", fit(&path, room)))
     };
-    let lanes = process.lanes.iter().map(|held| line("lane", held));
+    let working = process.lanes.iter().map(|held| line("lane", held));
     let custody = process.custody.iter().map(|held| line("kept", held));
     let rows = usize::from(area.height).saturating_sub(1);
     let total = process.lanes.len() + process.custody.len();
-    let mut lines: Vec<Line> = lanes.chain(custody).take(rows).collect();
+    let mut lines: Vec<Line> = working.chain(custody).take(rows).collect();
     if total > rows {
         lines.pop();
         lines.push(Line::from(format!("and {} more", total + 1 - rows)));
@@ -190,8 +190,7 @@ fn footer(app: &App) -> Paragraph<'static> {
         Mode::Filter => "type to filter, enter keeps it, esc clears it".to_owned(),
         Mode::Journal { .. } => "j k move, space page, q back".to_owned(),
         Mode::Browse if app.message.is_empty() => {
-            "j k move  / filter  s sort  a all  enter journal  c copy  r release  q quit"
-                .to_owned()
+            "j k move  / filter  s sort  a all  enter journal  c copy  r release  q quit".to_owned()
         }
         Mode::Browse => harmless(&app.message),
     };
