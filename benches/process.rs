@@ -1,1 +1,2 @@
+//! Whole-process benchmarks.
 fn main() {}

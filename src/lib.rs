@@ -2,6 +2,7 @@
 
 pub mod applet;
 pub mod config;
+pub mod fence;
 pub mod git;
 pub mod hook;
 pub mod journal;
@@ -29,10 +30,15 @@ pub fn start(args: Vec<OsString>) -> ExitCode {
         (_, Some(named)) => (Some(named), 2),
         (called, None) => (called, 1),
     };
+    if named.is_none() && args.get(1).is_some_and(|a| a == "exec") {
+        let rest = args.get(2..).unwrap_or_default();
+        return fence::run_exec(rest, &fence::table::Table::here());
+    }
     let rest = args.get(rest..).unwrap_or_default().to_vec();
     match applet.map(|a| a.run) {
         Some(Run::Hook(role)) => hook::main(role, &rest),
-        Some(Run::Dim | Run::Shell) => ExitCode::from(2),
+        Some(Run::Dim) => operator::dim::start(&rest),
+        Some(Run::Shell) => fence::run_prefix(&rest, &fence::table::Table::here()),
         Some(Run::Operator) | None => operator::start(args),
     }
 }

@@ -8,6 +8,7 @@ mod arms;
 mod bash_gate;
 mod client_driver;
 mod fail_closed;
+mod fence_attacks;
 mod field_reports;
 mod floor;
 mod lane_life;

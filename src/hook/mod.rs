@@ -64,6 +64,24 @@ pub fn main(role: Role, args: &[OsString]) -> ExitCode {
     })
 }
 
+/// Handles an event that did not come from a harness: `octo-dim` speaks for clients without hooks.
+#[must_use]
+pub fn by_hand(role: Role, bytes: &[u8]) -> Reply {
+    let Some(home) = Home::discover() else {
+        return Reply {
+            stderr: "octo: there is no home directory\n".to_owned(),
+            code: 2,
+            ..Reply::default()
+        };
+    };
+    let context = input::decode(bytes, None)
+        .and_then(|(payload, event)| Context::new(payload, event, role, home));
+    match context {
+        Ok(context) => dispatch(&context),
+        Err(e) => Reply { stderr: format!("octo: {e}\n"), code: 2, ..Reply::default() },
+    }
+}
+
 fn run(role: Role, argument: Option<Event>, fallback: Event, plugin: bool) -> Reply {
     let expected = argument.unwrap_or(fallback);
     let refuse = |e: &PayloadError| {

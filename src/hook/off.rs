@@ -4,35 +4,12 @@
 use std::fs;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use super::context::Context;
 use super::reply;
 use crate::applet::Event;
-use crate::kernel::log;
-use crate::policy::lane::AbsPath;
+use crate::kernel::{log, off};
 use crate::shield::Reply;
 use crate::wiring::survey::survey;
-
-/// The operator's switch, as it lies beside the table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Off {
-    /// Until when, in seconds since 1970.
-    pub until: u64,
-    /// Only in this work tree; everywhere when absent.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub root: Option<String>,
-    /// Who switched.
-    pub by: String,
-}
-
-/// Reads the switches that are in force.
-#[must_use]
-pub fn in_force(file: &Path, unix: u64) -> Vec<Off> {
-    let Ok(text) = fs::read_to_string(file) else { return Vec::new() };
-    let all: Vec<Off> = serde_json::from_str(&text).unwrap_or_default();
-    all.into_iter().filter(|off| off.until > unix).collect()
-}
 
 /// A reply when the hooks have nothing to do here by the operator's will.
 #[must_use]
@@ -43,12 +20,9 @@ pub fn stands_back(context: &Context<'_>) -> Option<Reply> {
     if context.event != Event::PreToolUse {
         return None;
     }
-    let offs = in_force(&context.home.off(), context.now.unix);
-    let here = |off: &&Off| match off.root.as_deref().and_then(AbsPath::new) {
-        None => off.root.is_none(),
-        Some(root) => context.cwd.as_ref().is_some_and(|cwd| cwd.within(&root)),
-    };
-    let off = offs.iter().find(here)?;
+    let pauses = off::pauses(&context.home, context.now.unix);
+    let cwd = context.cwd.as_ref().map_or(Path::new(""), |cwd| cwd.as_path());
+    let off = pauses.iter().find(|pause| pause.covers(cwd, context.now.unix))?;
     log::report(
         &context.home,
         context.now,

@@ -89,6 +89,12 @@ impl Home {
         self.dir.join("ticket")
     }
 
+    /// What the kernel granted around a session's last fenced command.
+    #[must_use]
+    pub fn fence(&self, session: &Pid) -> PathBuf {
+        self.dir.join("fence").join(file_name(session))
+    }
+
     /// The operator's "hooks are off until" file; beside the table, so that a broken table
     /// cannot lock the operator out.
     #[must_use]
@@ -117,7 +123,8 @@ impl Home {
 
     /// Makes the folders, private.
     pub fn create(&self) -> io::Result<()> {
-        for dir in [self.dir.clone(), self.journals(), self.beats(), self.tickets()] {
+        let fence = self.dir.join("fence");
+        for dir in [self.dir.clone(), self.journals(), self.beats(), self.tickets(), fence] {
             let mut builder = DirBuilder::new();
             builder.recursive(true).mode(0o700).create(&dir)?;
         }

@@ -11,6 +11,7 @@ pub mod completion;
 pub mod config_cmd;
 pub mod context;
 pub mod diff;
+pub mod dim;
 pub mod doctor;
 pub mod error;
 pub mod explain;
@@ -31,6 +32,7 @@ pub mod settings_file;
 pub mod statusline;
 pub mod table;
 pub mod top;
+pub mod worktree_init;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -71,6 +71,12 @@ impl AbsPath {
         Some(Self(out))
     }
 
+    /// The root of the file system.
+    #[must_use]
+    pub fn root() -> Self {
+        Self(PathBuf::from("/"))
+    }
+
     /// The path for I/O.
     #[must_use]
     pub fn as_path(&self) -> &Path {

@@ -110,10 +110,16 @@ impl Scope {
         }
     }
 
-    /// True when the verb takes more than paths that were named: the root itself.
+    /// True when the verb takes the root itself, and not only paths that were named.
     #[must_use]
-    pub fn broad(&self) -> bool {
-        matches!(self, Self::All | Self::Tracked)
+    pub fn broad(&self, root: &AbsPath) -> bool {
+        match self {
+            Self::All | Self::Tracked => true,
+            Self::Paths { take, .. } => take.iter().any(|t| root.within(t)),
+            Self::Matched { take, .. } => {
+                take.iter().any(|t| t.glob.is_none() && root.within(&t.base))
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 pub(crate) mod api;
 pub(crate) mod cases;
 pub(crate) mod client;
+pub(crate) mod fence;
 pub(crate) mod heard;
 pub(crate) mod http;
 pub(crate) mod machine;

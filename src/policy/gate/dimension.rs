@@ -35,7 +35,7 @@ pub(in crate::policy) fn staging(effect: &Effect, facts: &Facts) -> Option<Denia
         | Effect::Opaque { .. } => return None,
     };
     // Naming the root itself is the broad form in other words.
-    let whole = super::is_whole(scope, root);
+    let whole = scope.broad(root);
     let linked =
         facts.roots.iter().any(|r| r.path == *root && matches!(r.kind, RootKind::Linked { .. }));
     if !whole || linked {

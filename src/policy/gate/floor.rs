@@ -24,7 +24,7 @@ fn reaches(effect: &Effect, place: &AbsPath) -> bool {
         Effect::Meta { path, deep } => path.within(place) || (*deep && place.within(path)),
         Effect::Worktree { path, .. } => place.within(path),
         Effect::Pathspec { root, scope, .. } => {
-            place.within(root) && scope.overlaps(root, place) && !scope.broad()
+            place.within(root) && scope.overlaps(root, place) && !scope.broad(root)
         }
         Effect::Stage { .. }
         | Effect::Unstage { .. }

@@ -8,7 +8,7 @@ pub mod opaque;
 pub mod shared;
 pub mod tree;
 
-use super::facts::{Effect, Facts, Hold, Scope};
+use super::facts::{Effect, Facts, Hold};
 use super::lane::AbsPath;
 use super::verdict::{Denial, RuleId};
 
@@ -33,13 +33,4 @@ pub(super) fn holds_in<'f>(
         Some(its) => its == root,
         None => h.path.within(root),
     })
-}
-
-/// Whether a scope takes the whole root, by whatever words.
-pub(super) fn is_whole(scope: &Scope, root: &AbsPath) -> bool {
-    match scope {
-        Scope::All | Scope::Tracked => true,
-        Scope::Paths { take, leave } => leave.is_empty() && take.iter().any(|t| root.within(t)),
-        Scope::Matched { take, leave } => leave.is_empty() && take.iter().any(|t| t.takes(root)),
-    }
 }

@@ -1,8 +1,45 @@
-//! What a program would do: one [`Invocation`] in, [`Effect`]s out.
+//! What a program would do: one [`Invocation`] in, [`Effect`]s out. Pure; nothing is executed.
+//!
+//! ```text
+//! argv --verbs: row--> reading (options, operands) --paths--> effects
+//! git  --globals--> root, alias --row--> reading --pathspec--> scope --> effects
+//! ```
 
-use super::facts::{Effect, Root};
+mod archive;
+mod awk;
+mod carrier;
+mod code;
+mod copy;
+mod edit;
+mod find;
+mod format;
+mod git;
+mod git_dir;
+mod interpreter;
+mod meta;
+mod nested;
+mod operator;
+mod options;
+mod patch;
+mod paths;
+mod remove;
+#[cfg(test)]
+mod scene;
+mod sed;
+mod sync;
+mod verbs;
+mod vim;
+mod write;
+
+pub use verbs::{Verb, verbs};
+
+use self::paths::Place;
+use super::facts::{Effect, Root, Scope, Why};
 use super::lane::AbsPath;
-use super::shell::{Invocation, World};
+use super::shell::{Arg, Invocation, Piece, World};
+
+/// How deep carriers, aliases and program texts are followed from here.
+const DEPTH: u8 = 4;
 
 /// Whether the last component of a path is followed when it is a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +69,138 @@ pub trait Site: World {
     fn stages_broadly(&self, program: &str) -> bool;
 }
 
+/// One program with its arguments and the place it runs in.
+struct Call<'a> {
+    /// The program's own name, without directory and `.exe`.
+    name: String,
+    /// What follows it; a last unknown argument stands for operands that are not known.
+    args: Vec<Arg>,
+    /// Where it runs.
+    place: Place<'a>,
+    /// All of it.
+    invocation: &'a Invocation,
+}
+
+impl<'a> Call<'a> {
+    fn new(invocation: &'a Invocation, site: &'a dyn Site) -> Option<Self> {
+        let (program, rest) = invocation.argv.split_first()?;
+        let name = paths::base_name(program.exact()?);
+        let name = name.strip_suffix(".exe").unwrap_or(name).to_owned();
+        let mut args = rest.to_vec();
+        if invocation.more {
+            args.push(Arg { pieces: vec![Piece::Any], glob: None });
+        }
+        Some(Self { name, args, place: Place { site, dir: &invocation.dir }, invocation })
+    }
+
+    fn site(&self) -> &'a dyn Site {
+        self.place.site
+    }
+
+    /// The command as typed, for denials.
+    fn words(&self) -> String {
+        words(&self.invocation.argv)
+    }
+
+    /// Writes to each operand.
+    fn writes<'b>(&self, args: impl IntoIterator<Item = &'b Arg>) -> Vec<Effect> {
+        let words = self.words();
+        args.into_iter().filter_map(|a| self.place.write(a, Follow::All, &words)).collect()
+    }
+
+    /// Takes each operand away.
+    fn removes<'b>(&self, args: impl IntoIterator<Item = &'b Arg>) -> Vec<Effect> {
+        let words = self.words();
+        args.into_iter().filter_map(|a| self.place.remove(a, &words)).collect()
+    }
+
+    /// Its known arguments.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        self.args.iter().filter_map(Arg::exact)
+    }
+
+    /// True when one of the words before `--` stands alone among the arguments.
+    fn says(&self, wanted: &[&str]) -> bool {
+        self.texts().take_while(|t| *t != "--").any(|t| wanted.contains(&t))
+    }
+}
+
+/// Longest command text that is shown in a denial.
+const WORDS: usize = 160;
+
+/// Arguments as one line of text, shortened.
+fn words(argv: &[Arg]) -> String {
+    let mut out = String::new();
+    for arg in argv {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        for piece in &arg.pieces {
+            match piece {
+                Piece::Text(text) => out.extend(text.chars().map(|c| match c {
+                    c if c.is_control() => ' ',
+                    c => c,
+                })),
+                Piece::Any => out.push('…'),
+                Piece::Fresh => out.push_str("<fresh>"),
+            }
+        }
+        if out.chars().count() > WORDS {
+            return out.chars().take(WORDS).chain(std::iter::once('…')).collect();
+        }
+    }
+    out
+}
+
 /// Everything one invocation would do. `site` answers; nothing is executed.
 #[must_use]
-pub fn effects(_invocation: &Invocation, _site: &dyn Site) -> Vec<Effect> {
-    Vec::new()
+pub fn effects(invocation: &Invocation, site: &dyn Site) -> Vec<Effect> {
+    let place = Place { site, dir: &invocation.dir };
+    let words = words(&invocation.argv);
+    let targets = invocation.redirects.iter().map(|r| &r.target);
+    let mut out: Vec<Effect> = targets.filter_map(|t| redirect(&place, t, &words)).collect();
+    if let Some(call) = Call::new(invocation, site) {
+        out.extend(program(&call));
+    }
+    out.into_iter().flat_map(|effect| git_dir::translate(effect, site)).collect()
+}
+
+/// What a whole line would do, in order. An alias the line itself sets is known to what follows.
+#[must_use]
+pub fn line_effects(line: &[Invocation], site: &dyn Site) -> Vec<Vec<Effect>> {
+    let mut overlay = git::Overlay::new(site);
+    let mut out = Vec::with_capacity(line.len());
+    for invocation in line {
+        out.push(effects(invocation, &overlay));
+        overlay.learn(invocation);
+    }
+    out
+}
+
+/// A redirection writes to its target; a pattern without a match is a name like any other.
+fn redirect(place: &Place<'_>, target: &Arg, words: &str) -> Option<Effect> {
+    let plain = Arg { pieces: target.pieces.clone(), glob: None };
+    place.write(&plain, Follow::All, words)
+}
+
+/// What the program itself does.
+fn program(call: &Call<'_>) -> Vec<Effect> {
+    if call.invocation.depth > DEPTH {
+        return vec![call.place.opaque(Why::TooDeep, &call.words())];
+    }
+    if call.site().stages_broadly(&call.name) {
+        return broadly(call);
+    }
+    let bare = call.name.trim_end_matches(|c: char| c.is_ascii_digit() || "-.".contains(c));
+    let row = |name: &str| verbs().find(|verb| verb.names(name));
+    // `python3.12` and `clang-format-15` are what they are without their number.
+    row(&call.name).or_else(|| row(bare)).map_or_else(Vec::new, |verb| verb.effects(call))
+}
+
+/// What a command does of which the user said that it stages everything.
+fn broadly(call: &Call<'_>) -> Vec<Effect> {
+    let root = call.place.root();
+    root.map(|root| Effect::Stage { root: root.path, scope: Scope::All, words: call.words() })
+        .into_iter()
+        .collect()
 }

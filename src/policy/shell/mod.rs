@@ -5,10 +5,26 @@
 //! text --parse--> ast::Script --walk(World, dir)--> Reading { invocations, opaque }
 //! ```
 
+mod ast;
+mod fuel;
+mod parse;
+mod path;
+#[cfg(test)]
+mod tests;
+mod text;
+mod unwrap;
+mod walk;
+
+pub use text::HOLE;
+pub use unwrap::{WRAPPERS, Wrapper};
+
 use super::facts::Why;
 
+/// Bytes of a command that are read.
+const LONGEST: usize = 1024 * 1024;
+
 /// A piece of an argument as far as it could be known before the command runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Piece {
     /// Known text.
     Text(String),
@@ -19,11 +35,13 @@ pub enum Piece {
 }
 
 /// One argument: the pieces, joined, are its text.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct Arg {
     /// Never two `Text` next to each other; empty = the empty string.
     pub pieces: Vec<Piece>,
-    /// Came from text in which every character was quoted or plain: no pattern was left over.
+    /// The unquoted pattern the word was written as, when it was left unexpanded: nothing matched
+    /// (then [`Arg::exact`] is the pattern itself, as the program gets it), or too much did or the
+    /// directory is unknown (then a [`Piece::Any`] stands in its place).
     pub glob: Option<String>,
 }
 
@@ -61,23 +79,24 @@ impl Arg {
 }
 
 /// The directory something runs in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Dir {
     /// Known; absolute, not yet canonical.
     At(String),
     /// Only known at run time.
+    #[default]
     Unknown,
     /// Below a fresh temporary directory.
     Fresh,
 }
 
 /// What stands on standard input, when the text itself says so (`<<`, `<<<`, `echo … |`).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub enum Stdin {
     /// The caller's own, or a file: not looked into.
     #[default]
     Inherited,
-    /// Exactly this text.
+    /// This text; [`HOLE`] stands in it for what is only known at run time.
     Text(String),
     /// Produced at run time by another command of the line.
     Unknown,
@@ -86,7 +105,7 @@ pub enum Stdin {
 }
 
 /// A redirection that opens a file for writing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Redirect {
     /// Appends (`>>`) instead of replacing.
     pub append: bool,
@@ -96,7 +115,7 @@ pub struct Redirect {
 
 /// One program bash would execute (or one builtin it would run), after expansion, with every
 /// wrapper already taken off (`env`, `sudo`, `xargs`, `bash -c`, `find -exec` …).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Invocation {
     /// Program and arguments. Empty for a bare redirection (`> file`).
     pub argv: Vec<Arg>,
@@ -167,8 +186,13 @@ pub trait World {
     fn read(&self, path: &str, limit: usize) -> Option<String>;
 }
 
-/// Everything a command text says when it is run in `dir`.
+/// Reads a command text as bash would run it in `dir`.
 #[must_use]
-pub fn read(_text: &str, _dir: &str, _world: &dyn World) -> Reading {
-    Reading::default()
+pub fn read(text: &str, dir: &str, world: &dyn World) -> Reading {
+    if text.len() > LONGEST {
+        let words = text.chars().take(80).collect();
+        let unread = Unread { why: Why::TooLong, dir: Dir::At(dir.to_owned()), words };
+        return Reading { invocations: Vec::new(), unread: vec![unread] };
+    }
+    walk::read(text, dir, world)
 }

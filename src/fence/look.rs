@@ -1,0 +1,120 @@
+//! What planning wants to know, read from the disk: what stands at a path, which branch a checkout
+//! is on, which temporary and cache folders there are. Never writes.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use super::plan::{Disk, There};
+use crate::policy::facts::Root;
+use crate::policy::lane::AbsPath;
+
+/// The real disk.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn there(&self, path: &AbsPath) -> There {
+        let Ok(meta) = fs::symlink_metadata(path.as_path()) else { return There::Missing };
+        if meta.is_dir() {
+            There::Dir
+        } else if meta.file_type().is_symlink() {
+            There::Link
+        } else {
+            There::File { links: meta.nlink() }
+        }
+    }
+
+    fn branch_file(&self, root: &Root) -> Option<AbsPath> {
+        let head = fs::read_to_string(root.git_dir.join("HEAD").as_path()).ok()?;
+        let name = head.trim_end().strip_prefix("ref: ")?;
+        let file = root.common.join(name);
+        file.within(&root.common).then_some(file)
+    }
+
+    fn list(&self, dir: &AbsPath) -> Vec<AbsPath> {
+        let Ok(entries) = fs::read_dir(dir.as_path()) else { return Vec::new() };
+        entries.flatten().filter_map(|e| AbsPath::new(e.path())).collect()
+    }
+}
+
+/// Folders everybody may write in: nothing there is one process's work.
+const SHARED: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue"];
+
+/// Caches and tool state below the home folder. Writing there is part of building and testing.
+const BELOW_HOME: [&str; 34] = [
+    ".android",
+    ".bun",
+    ".bundle",
+    ".cache",
+    ".cargo",
+    ".ccache",
+    ".composer",
+    ".conda",
+    ".config",
+    ".deno",
+    ".docker",
+    ".dotnet",
+    ".gem",
+    ".gnupg",
+    ".gradle",
+    ".hex",
+    ".ipython",
+    ".ivy2",
+    ".jupyter",
+    ".kube",
+    ".local",
+    ".m2",
+    ".mix",
+    ".npm",
+    ".nuget",
+    ".nvm",
+    ".pnpm-store",
+    ".pub-cache",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".sbt",
+    ".yarn",
+    "go",
+];
+
+/// Variables that move such folders elsewhere.
+const NAMED: [&str; 16] = [
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "CCACHE_DIR",
+    "GNUPGHOME",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOPATH",
+    "GRADLE_USER_HOME",
+    "PIP_CACHE_DIR",
+    "PNPM_HOME",
+    "RUSTUP_HOME",
+    "TMPDIR",
+    "UV_CACHE_DIR",
+    "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR",
+    "npm_config_cache",
+];
+
+/// Temporary and cache folders that exist here, links resolved. A variable that names the home
+/// folder or the root of the file system is not believed: it would open everything.
+#[must_use]
+pub fn scratch(env: &dyn Fn(&str) -> Option<String>) -> Vec<AbsPath> {
+    let home = env("HOME").and_then(AbsPath::new);
+    let mut all: Vec<AbsPath> = SHARED.iter().filter_map(AbsPath::new).collect();
+    if let Some(home) = &home {
+        all.extend(BELOW_HOME.iter().map(|name| home.join(name)));
+    }
+    all.extend(NAMED.iter().filter_map(|name| env(name)).filter_map(AbsPath::new));
+    let mut found: Vec<AbsPath> = all
+        .iter()
+        .filter_map(|p| fs::canonicalize(p.as_path()).ok())
+        .filter_map(AbsPath::new)
+        .filter(|p| !home.as_ref().is_some_and(|h| h.within(p)))
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}

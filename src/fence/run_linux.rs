@@ -1,0 +1,182 @@
+//! Runs a command under the best fence this kernel grants. Steps in order: holds, plan, inner
+//! ring, descriptors, outer ring prepared, fork; what was granted is told before the command runs.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+
+use super::{Command, Terms, variable};
+use crate::fence::apply::{self, Caught, Inside, Refused};
+use crate::fence::live::{Live, Parts};
+use crate::fence::look::{RealDisk, scratch};
+use crate::fence::plan::{Asked, FencePlan, Mode, plan};
+use crate::fence::supervise::{self, End, Fenced, Launch};
+use crate::fence::{
+    Company, FenceError, Granted, HoldSource, Holds, Level, Metering, fds, narrow, outer, probe,
+};
+use crate::policy::lane::AbsPath;
+
+/// Replaces this process by the command, without a fence.
+pub(super) fn become_command(command: &Command) -> Result<ExitCode, FenceError> {
+    let args = argv(command)?;
+    let caught = Caught::divert(&[]).map_err(|source| step("signals", None, source))?;
+    caught.restore();
+    let source = apply::become_program(&command.program, &args);
+    Err(FenceError::Start { program: command.program.to_string_lossy().into_owned(), source })
+}
+
+/// Runs the command under a fence and ends as it ends.
+pub(super) fn fenced(
+    command: &Command,
+    terms: &Terms,
+    source: &dyn HoldSource,
+) -> Result<ExitCode, FenceError> {
+    let dir = std::env::current_dir()
+        .ok()
+        .and_then(AbsPath::new)
+        .ok_or(FenceError::Usage("the working directory is gone"))?;
+    let holds = source.holds_for(&terms.who, &dir)?;
+    if holds.company == Company::Alone {
+        let launch = launch(command, None, Fenced::No)?;
+        return Ok(finish(command, terms, source, supervise::run(launch, None, &|| {})?));
+    }
+    let scratch = scratch(&variable);
+    let offer = probe::offer();
+    let asked =
+        Asked { holds: &holds, git: terms.git, dir: &dir, level: offer.level, scratch: &scratch };
+    let mut plan = plan(&asked, &RealDisk);
+    let outside = apply::view().map_err(|e| step("root", None, e))?;
+    let ring = inner_ring(&offer, &mut plan)?;
+    let (level, short) = match &ring {
+        Ring::Built(_) | Ring::Inherited => (offer.level, offer.short.clone()),
+        Ring::None(why) if offer.landlock.is_some() => (Level::Landlock, Some(why.clone())),
+        Ring::None(why) => (Level::None, Some(why.clone())),
+    };
+    enough(&holds, terms, level, short.as_deref())?;
+    let told = granted(level, short, &plan);
+    fds::sweep(&plan).map_err(|e| step("descriptors", None, e))?;
+    let rights = if offer.landlock.is_some() { Some(rights(&ring, &plan, &holds)?) } else { None };
+    let mut live = match ring {
+        Ring::Built(inside) => {
+            inside.go(&dir).map_err(|e| step("directory", Some(&dir), e))?;
+            let (who, git) = (&terms.who, terms.git);
+            let parts = Parts { inside, outside, plan, who, git, source, scratch: &scratch };
+            Some(Live::start(parts).map_err(|e| step("watching claims", None, e))?)
+        }
+        Ring::Inherited | Ring::None(_) => None,
+    };
+    let launch = launch(command, rights, Fenced::Yes)?;
+    let ended = supervise::run(launch, live.as_mut(), &|| source.granted(&terms.who, &told))?;
+    Ok(finish(command, terms, source, ended))
+}
+
+/// Write rights: everywhere in the write folders where mounts close what is held, else only beside
+/// the way to it.
+fn rights(ring: &Ring, plan: &FencePlan, holds: &Holds) -> Result<outer::Rights, FenceError> {
+    let narrowed = match ring {
+        Ring::Built(_) | Ring::Inherited => None,
+        Ring::None(_) => Some(narrow::grants(plan, &RealDisk)),
+    };
+    let write = narrowed.as_ref().unwrap_or(&plan.write);
+    outer::prepare(write, holds.signals)
+        .map_err(|e| step("write rights", None, std::io::Error::other(e)))
+}
+
+/// What became of the inner ring.
+enum Ring {
+    /// Built, and can be added to.
+    Built(Inside),
+    /// An outer fence closes all of it already.
+    Inherited,
+    /// Not to be had, and why.
+    None(String),
+}
+
+fn inner_ring(offer: &probe::Offer, plan: &mut FencePlan) -> Result<Ring, FenceError> {
+    if offer.level < Level::Mounts {
+        return Ok(Ring::None(offer.short.clone().unwrap_or_default()));
+    }
+    let inside = match apply::enter() {
+        Ok(inside) => inside,
+        Err(Refused::Broken(at, source)) => return Err(step(at, None, source)),
+        Err(Refused::Clean(at, source)) => {
+            return Ok(if closed_already(plan) {
+                Ring::Inherited
+            } else {
+                Ring::None(format!("{at}: {source}"))
+            });
+        }
+    };
+    let mut gone = Vec::new();
+    for mount in &plan.mounts {
+        match inside.mount(&mount.path, mount.mode) {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => gone.push(mount.path.clone()),
+            // Open again inside a file system that is read-only of itself: stays so.
+            Err(_) if mount.mode == Mode::Open => {}
+            Err(source) => return Err(step("closing", Some(&mount.path), source)),
+        }
+    }
+    plan.absent.extend(gone);
+    Ok(Ring::Built(inside))
+}
+
+/// True when an outer fence holds everything this one would.
+fn closed_already(plan: &FencePlan) -> bool {
+    plan.mounts.iter().filter(|m| m.mode == Mode::ReadOnly).all(|m| {
+        rustix::fs::statvfs(m.path.as_path())
+            .is_ok_and(|s| s.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
+    })
+}
+
+fn enough(
+    holds: &Holds,
+    terms: &Terms,
+    have: Level,
+    short: Option<&str>,
+) -> Result<(), FenceError> {
+    let need = holds.need.max(terms.need);
+    if have >= need {
+        return Ok(());
+    }
+    Err(FenceError::TooWeak { need, have, why: short.unwrap_or("not supported").to_owned() })
+}
+
+fn granted(level: Level, short: Option<String>, plan: &FencePlan) -> Granted {
+    let short = if level == Level::Full { None } else { short };
+    Granted { level, short, aliased: plan.aliased.clone(), absent: plan.absent.clone() }
+}
+
+fn launch(
+    command: &Command,
+    rights: Option<outer::Rights>,
+    fenced: Fenced,
+) -> Result<Launch, FenceError> {
+    Ok(Launch { program: command.program.clone(), args: argv(command)?, rights, fenced })
+}
+
+fn argv(command: &Command) -> Result<Vec<CString>, FenceError> {
+    std::iter::once(&command.program)
+        .chain(&command.args)
+        .map(|word| CString::new(word.as_bytes()))
+        .collect::<Result<_, _>>()
+        .map_err(|_| FenceError::Usage("an argument contains a NUL"))
+}
+
+/// Records what the command used and passes its end on.
+fn finish(
+    command: &Command,
+    terms: &Terms,
+    source: &dyn HoldSource,
+    (end, used): (End, Metering),
+) -> ExitCode {
+    source.metered(&terms.who, &command.text, &used);
+    match end {
+        End::Code(code) => ExitCode::from(code),
+        End::Signal(number) => apply::die_of(number),
+    }
+}
+
+fn step(step: &'static str, path: Option<&AbsPath>, source: std::io::Error) -> FenceError {
+    FenceError::Step { step, path: path.cloned(), source }
+}

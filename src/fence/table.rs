@@ -1,0 +1,220 @@
+//! What the table says about a command's fence: whose holds there are, which trees are its own.
+//! The table is read, never judged here; what can't be read makes the fence stricter.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use super::{Company, FenceError, Granted, HoldSource, Holds, Level, Metering, Signals, Who};
+use crate::config::load::{Places, load};
+use crate::config::{self, Settings};
+use crate::git::discover;
+use crate::git::paths::{Follow, canonical};
+use crate::kernel::home::Home;
+use crate::kernel::life::Registry;
+use crate::kernel::store::{Kernel, Make, PATIENCE, Tx};
+use crate::kernel::{StateError, clock, log};
+use crate::policy::facts::{Basis, Hold, Root};
+use crate::policy::lane::{AbsPath, Pid};
+use crate::policy::verdict::{Note, What};
+
+/// The process table as the fence sees it.
+pub struct Table {
+    home: Option<Home>,
+    warned: RefCell<bool>,
+}
+
+impl Table {
+    /// The table of the user this program runs for.
+    #[must_use]
+    pub fn here() -> Self {
+        Self { home: Home::discover(), warned: RefCell::new(false) }
+    }
+
+    fn open(&self) -> Result<Option<Kernel>, StateError> {
+        let Some(home) = &self.home else { return Ok(None) };
+        match Kernel::open(home, Make::Never, PATIENCE) {
+            Ok(kernel) => Ok(Some(kernel)),
+            Err(StateError::Absent) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+/// The caller as far as it is known.
+struct Caller<'w> {
+    pid: Option<&'w Pid>,
+    session: Option<&'w Pid>,
+}
+
+fn gather(
+    tx: &Tx<'_>,
+    settings: &Settings,
+    caller: &Caller<'_>,
+    dir: &AbsPath,
+) -> Result<Holds, StateError> {
+    let mut registry = Registry::new(settings.lease_seconds);
+    let mut holds = Vec::new();
+    for lane in tx.lanes()? {
+        if caller.pid == Some(&lane.holder) || !registry.is_live(tx, &lane.holder)? {
+            continue;
+        }
+        if let Some(me) = caller.pid
+            && lane.family
+            && registry.descends(tx, me, &lane.holder)?
+        {
+            continue;
+        }
+        let holder = registry.holder(tx, &lane.holder, tx.now().tick.since(lane.claimed))?;
+        holds.push(Hold { path: lane.path, root: lane.root, basis: Basis::Lane, holder });
+    }
+    for kept in tx.custody()? {
+        let Some(heir) = registry.heir(tx, &kept.owner)? else { continue };
+        let mine = caller.pid == Some(&heir) || caller.pid == Some(&kept.owner);
+        let family = match caller.pid {
+            Some(me) => kept.family && registry.descends(tx, me, &heir)?,
+            None => false,
+        };
+        if mine || family || holds.iter().any(|h| h.path == kept.path) {
+            continue;
+        }
+        let holder = registry.holder(tx, &heir, tx.now().tick.since(kept.since))?;
+        holds.push(Hold { path: kept.path, root: kept.root, basis: Basis::Custody, holder });
+    }
+    let (trees, closed) = places(tx, caller, dir)?;
+    // Somebody who only lives in another repository and left nothing uncommitted has nothing that
+    // a fence could keep.
+    let mut others = false;
+    for place in trees.iter().map(|t| &t.path).chain(&closed) {
+        for row in tx.presence_in(place)? {
+            others |= caller.session != Some(&row.session)
+                && row.forked.is_none()
+                && registry.is_live(tx, &row.session)?;
+        }
+    }
+    let company = if holds.is_empty() && !others { Company::Alone } else { Company::Others };
+    let roots = holds.iter().filter_map(|h| h.root.as_ref()).filter_map(discover::root_of);
+    let mut unique: Vec<Root> = Vec::new();
+    for root in roots {
+        if !unique.iter().any(|r| r.path == root.path) {
+            unique.push(root);
+        }
+    }
+    Ok(Holds {
+        company,
+        holds,
+        trees,
+        folders: Vec::new(),
+        closed,
+        roots: unique,
+        signals: Signals::Inside,
+        need: Level::None,
+    })
+}
+
+/// The trees a command may write in, and those its session was sent away from.
+fn places(
+    tx: &Tx<'_>,
+    caller: &Caller<'_>,
+    dir: &AbsPath,
+) -> Result<(Vec<Root>, Vec<AbsPath>), StateError> {
+    let mut trees: Vec<Root> = discover::root_of(dir).into_iter().collect();
+    let mut closed = Vec::new();
+    let Some(session) = caller.session else { return Ok((trees, closed)) };
+    for row in tx.presence_of(session)? {
+        match &row.forked {
+            Some(tree) => {
+                closed.push(row.root.clone());
+                trees.extend(discover::root_of(tree));
+            }
+            None => trees.extend(discover::root_of(&row.root)),
+        }
+    }
+    trees.retain(|t| !closed.contains(&t.path));
+    trees.sort_by(|a, b| a.path.cmp(&b.path));
+    trees.dedup_by(|a, b| a.path == b.path);
+    Ok((trees, closed))
+}
+
+impl HoldSource for Table {
+    fn holds_for(&self, who: &Who, dir: &AbsPath) -> Result<Holds, FenceError> {
+        let caller = match who {
+            Who::Process { session, pid } => Caller { pid: Some(pid), session: Some(session) },
+            Who::Unknown { session } => Caller { pid: None, session: session.as_ref() },
+        };
+        let root = discover::root_of(dir);
+        let project = root.as_ref().map(|r| r.path.as_path());
+        let user = self.home.as_ref().map_or(Path::new("/"), Home::user);
+        let settings = load(&Places::new(user, project)).settings;
+        let found = self.open().and_then(|kernel| match kernel {
+            Some(mut kernel) => kernel.look(|tx| gather(tx, &settings, &caller, dir)).map(Some),
+            None => Ok(None),
+        });
+        let mut holds = match found {
+            Ok(Some(holds)) => holds,
+            Ok(None) => Holds {
+                company: Company::Alone,
+                holds: Vec::new(),
+                trees: root.clone().into_iter().collect(),
+                folders: Vec::new(),
+                closed: Vec::new(),
+                roots: Vec::new(),
+                signals: Signals::Inside,
+                need: Level::None,
+            },
+            Err(e) => return Err(FenceError::State(e.to_string())),
+        };
+        if root.is_none() {
+            holds.folders.push(dir.clone());
+        }
+        holds.closed.extend(self.home.as_ref().and_then(|h| canonical(h.dir(), Follow::All)));
+        if settings.fence == config::Fence::Require {
+            holds.need = Level::Full;
+        }
+        Ok(holds)
+    }
+
+    fn wakes(&self) -> Vec<AbsPath> {
+        self.home.iter().filter_map(|h| AbsPath::new(h.table())).collect()
+    }
+
+    fn tickets(&self) -> AbsPath {
+        let path = self.home.as_ref().and_then(|h| canonical(h.tickets(), Follow::All));
+        path.unwrap_or_else(|| AbsPath::root().join("nonexistent"))
+    }
+
+    fn granted(&self, who: &Who, granted: &Granted) {
+        let Some(home) = &self.home else { return };
+        if let Some(short) = &granted.short
+            && !self.warned.replace(true)
+        {
+            log::report(home, clock::now(), &format!("fence: {}: {short}", granted.level.word()));
+        }
+        let Who::Process { session, .. } = who else { return };
+        // Shown by `octo ps` and doctor; a command never fails for it.
+        let word = granted.level.word();
+        let path = home.fence(session);
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(word) {
+            drop(home.create().and_then(|()| std::fs::write(&path, word)));
+        }
+    }
+
+    fn metered(&self, who: &Who, command: &str, used: &Metering) {
+        let Who::Process { pid, .. } = who else { return };
+        let Ok(Some(mut kernel)) = self.open() else { return };
+        let done = kernel.transact(|tx| {
+            let note = Note {
+                target: Some(crate::policy::telling::plain(command)),
+                reason: Some(format!("exit {}", used.exit)),
+                cpu_ms: Some((used.user_us + used.system_us) / 1000),
+                peak_kib: Some(used.peak_kib),
+                wall_ms: Some(used.wall_us / 1000),
+                ..Note::default()
+            };
+            tx.journal(pid, What::Tool, note);
+            Ok(())
+        });
+        if let (Err(e), Some(home)) = (done, &self.home) {
+            log::report(home, clock::now(), &format!("metering: {e}"));
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Owns reading program text handed to an interpreter: calls that write, remove or run, with
+//! paths that are spelled out or stand in a variable of the same text. Best effort: a path the
+//! program computes is no effect here; what it changed is seen after the call.
+
+mod lex;
+mod rules;
+mod values;
+
+pub(super) use lex::UNKNOWN;
+use lex::{Token, tokens};
+use values::Values;
+
+use super::nested;
+use super::paths::Place;
+use super::{Call, Follow};
+use crate::policy::facts::Effect;
+use crate::policy::shell::{Arg, Dir};
+
+/// Whose grammar a text follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    /// python
+    Python,
+    /// node, deno, bun
+    Node,
+    /// perl
+    Perl,
+    /// ruby
+    Ruby,
+    /// php
+    Php,
+    /// awk
+    Awk,
+}
+
+/// One thing a text does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Act {
+    /// Writes a file.
+    Write(String),
+    /// Removes a path with all below it.
+    Remove(String),
+    /// Renames the first to the second.
+    Rename(String, String),
+    /// Moves the first to or into the second.
+    Move(String, String),
+    /// Copies the first to or into the second.
+    Copy(String, String),
+    /// Runs text in a shell.
+    Shell(String),
+    /// Runs a program.
+    Run(Vec<String>),
+    /// Goes to another directory.
+    Enter(String),
+}
+
+/// Longest text that is read.
+const LENGTH: usize = 1 << 20;
+
+/// What a program text does.
+pub(super) fn effects(call: &Call<'_>, text: &str, language: Language) -> Vec<Effect> {
+    if text.len() > LENGTH {
+        return Vec::new();
+    }
+    if nested::looks_like_shell(text) {
+        return nested::shell(call, text, call.place.dir);
+    }
+    let tokens = tokens(text, language);
+    let mut dir = call.place.dir.clone();
+    let mut out = Vec::new();
+    for act in acts(&tokens, language, call.site().home()) {
+        if let Act::Enter(to) = &act {
+            let place = Place { dir: &dir, ..call.place };
+            dir = place.absolute(to).map_or(Dir::Unknown, Dir::At);
+            continue;
+        }
+        out.extend(done(call, act, &dir));
+    }
+    out
+}
+
+/// The effects of one act; copies and moves follow the rules of `cp` and `mv`.
+fn done(call: &Call<'_>, act: Act, dir: &Dir) -> Vec<Effect> {
+    let place = Place { dir, ..call.place };
+    let words = call.words();
+    match act {
+        Act::Write(path) => {
+            place.write(&Arg::text(path), Follow::All, &words).into_iter().collect()
+        }
+        Act::Remove(path) => place.remove(&Arg::text(path), &words).into_iter().collect(),
+        Act::Rename(from, to) => argv(call, dir, &["mv", "-T", "--", &from, &to]),
+        Act::Move(from, to) => argv(call, dir, &["mv", "--", &from, &to]),
+        Act::Copy(from, to) => argv(call, dir, &["cp", "-r", "--", &from, &to]),
+        Act::Run(words) => argv(call, dir, &words.iter().map(String::as_str).collect::<Vec<_>>()),
+        Act::Shell(text) => nested::shell(call, &text, dir),
+        Act::Enter(_) => Vec::new(),
+    }
+}
+
+fn argv(call: &Call<'_>, dir: &Dir, words: &[&str]) -> Vec<Effect> {
+    nested::carried(call, words.iter().map(|word| Arg::text(*word)).collect(), dir)
+}
+
+/// Everything a text does, in order.
+fn acts(tokens: &[Token], language: Language, home: Option<String>) -> Vec<Act> {
+    let mut values = Values::new(home);
+    let mut out = Vec::new();
+    for at in 0..tokens.len() {
+        values.learn(tokens, at);
+        match tokens.get(at) {
+            Some(Token::Shell(text)) => out.push(Act::Shell(text.clone())),
+            Some(Token::Name(name)) => {
+                if language == Language::Awk {
+                    out.extend(rules::printed(tokens, at, name));
+                }
+                out.extend(rules::called(tokens, at, name, language, &values));
+            }
+            Some(Token::Str(_) | Token::Filled | Token::Sign(_) | Token::End) | None => {}
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, language: Language) -> Vec<Act> {
+        acts(&tokens(text, language), language, Some("/home/u".to_owned()))
+    }
+
+    fn write(path: &str) -> Act {
+        Act::Write(path.to_owned())
+    }
+
+    fn remove(path: &str) -> Act {
+        Act::Remove(path.to_owned())
+    }
+
+    #[test]
+    fn python_writes_and_removes() {
+        let py = |text: &str| read(text, Language::Python);
+        assert_eq!(py("open('a','w')"), [write("a")]);
+        assert_eq!(py("open('a', mode=\"r+\")"), [write("a")]);
+        assert_eq!(py("open('a').read()"), []);
+        assert_eq!(py("open('w')"), []);
+        assert_eq!(py("import os; os.remove('a')"), [remove("a")]);
+        assert_eq!(py("from pathlib import Path\nPath('a').write_text('w')"), [write("a")]);
+        assert_eq!(py("(Path('a') / 'b').unlink()"), [remove("a/b")]);
+        assert_eq!(py("p = Path('a')\ns = p.read_text()\np.write_text(s)"), [write("a")]);
+        assert_eq!(
+            py("p='a'\ns=open(p).read()\ns=s.replace('x','y')\nopen(p,'w').write(s)"),
+            [write("a")]
+        );
+        assert_eq!(py("for f in ['a', 'b']:\n  open(f, 'w')"), [write("a"), write("b")]);
+        assert_eq!(py("with open(os.path.join('a', 'b'), 'a') as f: pass"), [write("a/b")]);
+        assert_eq!(py("import shutil; shutil.rmtree('a')"), [remove("a")]);
+        assert_eq!(py("shutil.move('a', 'b')"), [Act::Move("a".into(), "b".into())]);
+        assert_eq!(py("os.system('rm -rf a')"), [Act::Shell("rm -rf a".into())]);
+        assert_eq!(
+            py("subprocess.run(['rm', '-r', 'a'], check=True)"),
+            [Act::Run(vec!["rm".into(), "-r".into(), "a".into()])]
+        );
+        assert_eq!(py("items.remove('a'); # os.remove('b')"), []);
+        assert_eq!(py("open(f'{x}/a', 'w'); open(sys.argv[1], 'w')"), []);
+        assert_eq!(py("print(\"open('a','w')\")"), []);
+    }
+
+    #[test]
+    fn other_languages_write_and_remove() {
+        let node = |text: &str| read(text, Language::Node);
+        assert_eq!(node("require('fs').writeFileSync('a', x)"), [write("a")]);
+        assert_eq!(node("const p = 'a'; fs.rmSync(p, {recursive: true})"), [remove("a")]);
+        assert_eq!(node("fs.readFileSync('a'); // fs.unlinkSync('b')"), []);
+        let exec = node("require('child_process').execSync('git add -A')");
+        assert_eq!(exec, [Act::Shell("git add -A".into())]);
+        let perl = |text: &str| read(text, Language::Perl);
+        assert_eq!(perl("unlink 'a', \"b\";"), [remove("a"), remove("b")]);
+        assert_eq!(perl("open(my $f, '>', 'a') or die"), [write("a")]);
+        assert_eq!(perl("open F, \">>a\"; open(G, '<', 'b')"), [write("a")]);
+        assert_eq!(perl("system('rm', 'a')"), [Act::Run(vec!["rm".into(), "a".into()])]);
+        let ruby = |text: &str| read(text, Language::Ruby);
+        assert_eq!(ruby("File.write('a', 'x'); FileUtils.rm_rf 'b'"), [write("a"), remove("b")]);
+        assert_eq!(ruby("File.open('a', 'w') { |f| f.puts 1 }"), [write("a")]);
+        assert_eq!(ruby("`rm a`"), [Act::Shell("rm a".into())]);
+        assert_eq!(
+            read("file_put_contents('a', 1); unlink('b');", Language::Php),
+            [write("a"), remove("b")]
+        );
+        let awk = |text: &str| read(text, Language::Awk);
+        assert_eq!(awk("{print $1 > \"a\"; print \"b > c\"}"), [write("a")]);
+        assert_eq!(awk("$1 > 3 {print \"x\" | \"tee a\"}"), [Act::Shell("tee a".into())]);
+    }
+}

@@ -1,0 +1,367 @@
+//! Owns which calls write, remove or run, in which language. A name that means something else on
+//! another receiver (`list.remove`) counts only on the receivers that stand here.
+
+use super::lex::Token;
+use super::values::Values;
+use super::{Act, Language};
+
+/// What a call does with its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Does {
+    /// Writes the first.
+    Write,
+    /// Removes the first, or all of them.
+    Remove,
+    /// Renames the first to the second.
+    Rename,
+    /// Moves the first to the second.
+    Move,
+    /// Copies the first to the second.
+    Copy,
+    /// Opens the first in the mode of the second.
+    Open,
+    /// Runs the first in a shell, or all as a program.
+    Run,
+    /// Goes to the first.
+    Enter,
+}
+
+/// Where a name must stand to mean it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum On {
+    /// Anywhere.
+    Any,
+    /// Alone, or on one of these.
+    Bare(&'static [&'static str]),
+    /// On one of these.
+    Only(&'static [&'static str]),
+}
+
+const FS: &[&str] = &["fs", "fsp", "promises", "fsPromises", "Deno", "fse", "os", "shutil"];
+
+/// Names of calls.
+const CALLS: &[(&[&str], Does, On)] = &[
+    (
+        &[
+            "writeFileSync",
+            "appendFileSync",
+            "createWriteStream",
+            "truncateSync",
+            "outputFileSync",
+            "outputFile",
+            "writeJsonSync",
+            "writeJSONSync",
+            "writeFile",
+            "appendFile",
+            "writeTextFile",
+            "writeTextFileSync",
+            "file_put_contents",
+            "binwrite",
+        ],
+        Does::Write,
+        On::Any,
+    ),
+    (&["write", "truncate"], Does::Write, On::Only(&["File", "IO", "Bun", "Pathname", "fs", "os"])),
+    (
+        &[
+            "unlinkSync",
+            "rmSync",
+            "rmdirSync",
+            "removeSync",
+            "rmtree",
+            "rm_rf",
+            "rm_r",
+            "rm_f",
+            "remove_dir",
+            "remove_entry",
+            "removedirs",
+            "remove_tree",
+        ],
+        Does::Remove,
+        On::Any,
+    ),
+    (
+        &["remove", "rm", "rmdir", "delete"],
+        Does::Remove,
+        On::Only(&[
+            "fs",
+            "fsp",
+            "promises",
+            "fsPromises",
+            "Deno",
+            "fse",
+            "os",
+            "File",
+            "FileUtils",
+            "Dir",
+        ]),
+    ),
+    (&["unlink"], Does::Remove, On::Bare(&["fs", "fsp", "promises", "os", "File", "FileUtils"])),
+    (&["renameSync", "renames"], Does::Rename, On::Any),
+    (&["rename"], Does::Rename, On::Bare(&["fs", "fsp", "promises", "os", "File", "Deno"])),
+    (&["replace"], Does::Rename, On::Only(&["os"])),
+    (&["move", "moveSync", "mv"], Does::Move, On::Only(&["shutil", "fs", "fse", "FileUtils"])),
+    (&["copyFileSync", "cpSync", "copySync", "copytree", "copyfile", "copy2"], Does::Copy, On::Any),
+    (
+        &["copy", "cp", "copyFile", "cp_r"],
+        Does::Copy,
+        On::Bare(&["shutil", "fs", "fsp", "promises", "fse", "FileUtils", "File", "Deno"]),
+    ),
+    (
+        &["open", "fopen", "openSync"],
+        Does::Open,
+        On::Bare(&["io", "codecs", "File", "fs", "gzip", "os", "builtins", "promises", "fsp"]),
+    ),
+    (
+        &[
+            "system",
+            "execSync",
+            "check_call",
+            "check_output",
+            "getoutput",
+            "getstatusoutput",
+            "Popen",
+            "popen",
+            "shell_exec",
+            "passthru",
+            "spawnSync",
+            "execFileSync",
+        ],
+        Does::Run,
+        On::Any,
+    ),
+    (&["run", "call"], Does::Run, On::Only(&["subprocess", "sp"])),
+    (&["exec", "spawn", "execFile"], Does::Run, On::Bare(&["child_process", "cp", "Kernel"])),
+    (&["chdir"], Does::Enter, On::Any),
+];
+
+/// What a call named at a token does.
+pub(super) fn called(
+    tokens: &[Token],
+    at: usize,
+    name: &str,
+    language: Language,
+    values: &Values,
+) -> Vec<Act> {
+    let Some(args) = arguments(tokens, at + 1, language) else { return Vec::new() };
+    let receiver = receiver(tokens, at);
+    let row = CALLS.iter().find(|(names, _, on)| names.contains(&name) && fits(*on, &receiver));
+    if let Some((_, does, _)) = row {
+        return act(*does, &args, language, values);
+    }
+    match receiver {
+        Receiver::Value(tokens) => method(name, &values.of(tokens), &args, values),
+        Receiver::Bare => Vec::new(),
+    }
+}
+
+/// What stands before the dot of a call.
+enum Receiver<'a> {
+    Bare,
+    Value(&'a [Token]),
+}
+
+fn fits(on: On, receiver: &Receiver<'_>) -> bool {
+    let named = |names: &[&str]| match receiver {
+        Receiver::Bare => false,
+        Receiver::Value(tokens) => tokens.iter().rev().any(|token| match token {
+            Token::Name(name) | Token::Str(name) => {
+                let name = name.trim_start_matches("node:");
+                names.contains(&name) || FS.contains(&name) && names.contains(&"fs")
+            }
+            Token::Filled | Token::Shell(_) | Token::Sign(_) | Token::End => false,
+        }),
+    };
+    match on {
+        On::Any => true,
+        On::Only(names) => named(names),
+        On::Bare(names) => matches!(receiver, Receiver::Bare) || named(names),
+    }
+}
+
+/// The tokens before the dot, back to where the expression begins.
+fn receiver(tokens: &[Token], at: usize) -> Receiver<'_> {
+    let before = tokens.get(..at).unwrap_or_default();
+    let (end, dots) = match before {
+        [.., Token::Sign(':'), Token::Sign(':')] | [.., Token::Sign('-'), Token::Sign('>')] => {
+            (at - 2, true)
+        }
+        [.., Token::Sign('.')] => (at - 1, true),
+        _ => (at, false),
+    };
+    if !dots {
+        return Receiver::Bare;
+    }
+    let mut start = end;
+    let mut depth = 0_u32;
+    while let Some(token) = start.checked_sub(1).and_then(|i| tokens.get(i)) {
+        match token {
+            Token::Sign(')' | ']') => depth += 1,
+            Token::Sign('(' | '[') if depth == 0 => break,
+            Token::Sign('(' | '[') => depth -= 1,
+            Token::Name(_) | Token::Str(_) | Token::Sign('.' | ':') => {}
+            _ if depth > 0 => {}
+            Token::Sign(_) | Token::End | Token::Filled | Token::Shell(_) => break,
+        }
+        start -= 1;
+    }
+    Receiver::Value(tokens.get(start..end).unwrap_or_default())
+}
+
+type Args<'a> = Vec<&'a [Token]>;
+
+/// The arguments of a call, in brackets or, where the language allows it, bare.
+fn arguments(tokens: &[Token], at: usize, language: Language) -> Option<Args<'_>> {
+    let bare = matches!(language, Language::Perl | Language::Ruby);
+    let (start, closed) = match tokens.get(at)? {
+        Token::Sign('(') => (at + 1, true),
+        Token::Str(_) | Token::Name(_) | Token::Sign('$') if bare => (at, false),
+        _ => return None,
+    };
+    let mut out = Vec::new();
+    let (mut depth, mut from, mut end) = (0_u32, start, start);
+    while let Some(token) = tokens.get(end) {
+        match token {
+            Token::Sign('(' | '[' | '{') => depth += 1,
+            Token::Sign(')') if depth == 0 => break,
+            Token::Sign(')' | ']' | '}') => depth = depth.saturating_sub(1),
+            Token::Sign(',') if depth == 0 => {
+                out.push(tokens.get(from..end)?);
+                from = end + 1;
+            }
+            Token::End if !closed => break,
+            Token::Name(word) if !closed && matches!(word.as_str(), "or" | "if" | "unless") => {
+                break;
+            }
+            Token::Name(_)
+            | Token::Str(_)
+            | Token::Filled
+            | Token::Shell(_)
+            | Token::Sign(_)
+            | Token::End => {}
+        }
+        end += 1;
+    }
+    out.push(tokens.get(from..end)?);
+    Some(out)
+}
+
+fn act(does: Does, args: &Args<'_>, language: Language, values: &Values) -> Vec<Act> {
+    let nth = |n: usize| args.get(n).map(|tokens| values.of(tokens)).unwrap_or_default();
+    let pairs = |make: fn(String, String) -> Act| -> Vec<Act> {
+        let (from, to) = (nth(0), nth(1));
+        from.iter().flat_map(|a| to.iter().map(move |b| make(a.clone(), b.clone()))).collect()
+    };
+    match does {
+        Does::Write => nth(0).into_iter().map(Act::Write).collect(),
+        Does::Remove if matches!(language, Language::Perl | Language::Ruby) => {
+            args.iter().flat_map(|tokens| values.of(tokens)).map(Act::Remove).collect()
+        }
+        Does::Remove => nth(0).into_iter().map(Act::Remove).collect(),
+        Does::Rename => pairs(Act::Rename),
+        Does::Move => pairs(Act::Move),
+        Does::Copy => pairs(Act::Copy),
+        Does::Open => opened(args, language, values),
+        Does::Run => ran(args, values),
+        Does::Enter => nth(0).into_iter().take(1).map(Act::Enter).collect(),
+    }
+}
+
+/// Files opened for writing; perl has the mode before the name, or glued to it.
+fn opened(args: &Args<'_>, language: Language, values: &Values) -> Vec<Act> {
+    if language == Language::Perl {
+        let text = args.get(1).map(|tokens| values.of(tokens)).unwrap_or_default();
+        let writes = text.first().is_some_and(|mode| mode.trim_start_matches('+').starts_with('>'));
+        return match args.get(2) {
+            Some(file) if writes => values.of(file).into_iter().map(Act::Write).collect(),
+            None if writes => text
+                .iter()
+                .map(|t| t.trim_start_matches(['>', '+', ' ']).to_owned())
+                .filter(|t| !t.is_empty())
+                .map(Act::Write)
+                .collect(),
+            Some(_) | None => Vec::new(),
+        };
+    }
+    let mode = args.iter().skip(1).find_map(|tokens| match tokens {
+        [Token::Str(mode)] => Some(mode),
+        [Token::Name(name), Token::Sign('='), Token::Str(mode)] if name == "mode" => Some(mode),
+        _ => None,
+    });
+    if !mode.is_some_and(|m| m.len() <= 4 && m.contains(['w', 'a', 'x', '+', 'c'])) {
+        return Vec::new();
+    }
+    let files = args.first().map(|tokens| values.of(tokens)).unwrap_or_default();
+    files.into_iter().map(Act::Write).collect()
+}
+
+/// Text for a shell, or a program with its arguments.
+fn ran(args: &Args<'_>, values: &Values) -> Vec<Act> {
+    let known = |list: &[Token]| -> Option<Vec<String>> {
+        let items = list.split(|t| *t == Token::Sign(',')).filter(|item| !item.is_empty());
+        items.map(|item| values.of(item).into_iter().next()).collect()
+    };
+    let listed = |tokens: &[Token]| match tokens {
+        [Token::Sign('['), items @ .., Token::Sign(']')] => known(items),
+        _ => None,
+    };
+    let Some(first) = args.first() else { return Vec::new() };
+    if let Some(argv) = listed(first) {
+        return vec![Act::Run(argv)];
+    }
+    let Some(text) = values.of(first).into_iter().next() else { return Vec::new() };
+    if let Some(rest) = args.get(1).and_then(|tokens| listed(tokens)) {
+        return vec![Act::Run(std::iter::once(text).chain(rest).collect())];
+    }
+    let rest: Vec<String> = args
+        .iter()
+        .skip(1)
+        .filter(|tokens| matches!(tokens, [Token::Str(_)]))
+        .flat_map(|tokens| values.of(tokens))
+        .collect();
+    match rest.is_empty() {
+        true => vec![Act::Shell(text)],
+        false => vec![Act::Run(std::iter::once(text).chain(rest).collect())],
+    }
+}
+
+/// Methods of a path that is known.
+fn method(name: &str, receiver: &[String], args: &Args<'_>, values: &Values) -> Vec<Act> {
+    let to = || args.first().map(|tokens| values.of(tokens)).unwrap_or_default();
+    let all = |make: fn(String) -> Act| receiver.iter().cloned().map(make).collect::<Vec<_>>();
+    match name {
+        "write_text" | "write_bytes" | "touch" => all(Act::Write),
+        "unlink" | "rmtree" => all(Act::Remove),
+        "rename" | "replace" if args.len() == 1 => {
+            let pair = |a: &String| to().first().map(|b| Act::Rename(a.clone(), b.clone()));
+            receiver.iter().filter_map(pair).collect()
+        }
+        "open" => {
+            let mode = args.first().and_then(|tokens| match tokens {
+                [Token::Str(mode)] => Some(mode),
+                [Token::Name(_), Token::Sign('='), Token::Str(mode)] => Some(mode),
+                _ => None,
+            });
+            let writes = mode.is_some_and(|m| m.len() <= 4 && m.contains(['w', 'a', 'x', '+']));
+            if writes { all(Act::Write) } else { Vec::new() }
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What awk's `print` at a token goes into.
+pub(super) fn printed(tokens: &[Token], at: usize, name: &str) -> Vec<Act> {
+    if !matches!(name, "print" | "printf") {
+        return Vec::new();
+    }
+    let rest = tokens.get(at + 1..).unwrap_or_default();
+    let end = rest.iter().position(|t| matches!(t, Token::End | Token::Sign('}')));
+    let body = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+    match body {
+        [.., Token::Sign('>'), Token::Str(file)] if !file.starts_with("/dev/") => {
+            vec![Act::Write(file.clone())]
+        }
+        [.., Token::Sign('|' | '&'), Token::Str(text)] => vec![Act::Shell(text.clone())],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,84 @@
+//! Owns `clean`: removes what git does not know, and with a second `-f` whole nested work trees.
+
+use super::super::verbs::{Verb, verb};
+use super::GitCall;
+use crate::policy::facts::{Effect, Scope};
+use crate::policy::shell::Stdin;
+
+/// The rows.
+pub(super) const ROWS: &[Verb] =
+    &[verb(&["clean"], "removes untracked files, with -x ignored ones too", clean).examples(
+        &["git clean -fd", "git clean --forc", "git clean -xdf", "git clean -f docs"],
+        &["git clean -n", "git clean -fn", "git clean -fd --dry-run", "git clean", "git clean -h"],
+    )];
+
+const CLEAN: &[&str] =
+    &["q,quiet", "n,dry-run", "f,force", "i,interactive", "d", "e,exclude=", "x", "X"];
+
+fn clean(git: &GitCall<'_>) -> Vec<Effect> {
+    let line = git.line(CLEAN);
+    if line.idle() || line.has("dry-run") {
+        return Vec::new();
+    }
+    let stdin = &git.call.invocation.stdin;
+    let asked = line.has("interactive") && *stdin != Stdin::Inherited;
+    // Without `-f` git refuses, unless the configuration says otherwise.
+    let config = git.place.site.git_config(&git.root, "clean.requireForce");
+    let lax = config.is_some_and(|v| matches!(v.as_str(), "false" | "0" | "no" | "off"));
+    if !line.has("force") && !asked && !lax {
+        return Vec::new();
+    }
+    let scope = git.scope(&line.operands, Scope::All);
+    let mut out = match &scope {
+        // From a folder of the tree only that folder is cleaned.
+        Scope::All if line.operands.is_empty() => match git.place.here() {
+            Some(here) if here != git.root.path => {
+                git.pathspec(Scope::Paths { take: vec![here], leave: Vec::new() })
+            }
+            Some(_) | None => git.tree(),
+        },
+        Scope::All => git.tree(),
+        Scope::Tracked | Scope::Paths { .. } | Scope::Matched { .. } => git.pathspec(scope.clone()),
+    };
+    if forced_twice(git) {
+        let nested = git.place.site.roots_below(&git.root.path).into_iter().map(|r| r.path);
+        let taken = nested.filter(|path| scope.overlaps(&git.root.path, path));
+        out.extend(taken.map(|path| Effect::Remove { path }));
+    }
+    out
+}
+
+/// Whether `-f` stands twice, which takes nested repositories too.
+fn forced_twice(git: &GitCall<'_>) -> bool {
+    let in_word = |text: &str| {
+        if text.starts_with("--f") {
+            1
+        } else if text.starts_with("--") || !text.starts_with('-') {
+            0
+        } else {
+            text.matches('f').count()
+        }
+    };
+    let words = git.args.iter().filter_map(|a| a.exact()).take_while(|t| *t != "--");
+    words.map(in_word).sum::<usize>() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::scene::{ROOT, Scene, reaches};
+
+    #[test]
+    fn nested_trees_go_with_a_second_force_only() {
+        let mut scene = Scene::gate();
+        scene.nested.push(format!("{ROOT}/.claude/worktrees/w1"));
+        let held = ".claude/worktrees/w1/lib/core.rs";
+        let removed = |line: &str| {
+            use crate::policy::facts::Effect;
+            scene.run(line).iter().any(|e| matches!(e, Effect::Remove { .. }))
+        };
+        assert!(removed("git clean -ffdx") && removed("git clean -f -d -f"));
+        assert!(!removed("git clean -fdx"));
+        assert!(!removed("git clean -ffdx docs"));
+        assert!(reaches(&scene.run("git clean -ffdx"), held));
+    }
+}

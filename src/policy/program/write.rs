@@ -1,0 +1,426 @@
+//! Owns programs that write files they are told: `tee`, `dd`, `sort -o`, `curl -o`, `split` and
+//! the like.
+
+use super::options::{Parsed, Style, after, parse};
+use super::paths::{base_name, join};
+use super::verbs::{Verb, program};
+use super::{Call, Follow};
+use crate::policy::facts::Effect;
+use crate::policy::shell::{Arg, Entry};
+
+/// The rows.
+pub(super) const ROWS: &[Verb] = &[
+    program(&["tee"], "writes all its operands", tee).examples(
+        &["tee lib/core.rs", "tee -a lib/core.rs docs/x"],
+        &["tee", "tee /dev/null", "tee --help"],
+    ),
+    program(&["sponge"], "writes its operand", tee).examples(&["sponge lib/core.rs"], &["sponge"]),
+    program(&["truncate"], "cuts its operands", truncate)
+        .examples(&["truncate -s 0 lib/core.rs"], &["truncate --help"]),
+    program(&["dd"], "writes of=", dd)
+        .examples(&["dd if=../x of=lib/core.rs"], &["dd if=lib/core.rs", "dd of=/dev/null"]),
+    program(&["mkfifo", "mknod"], "makes a special file", make).examples(
+        &["mkfifo lib/pipe", "mknod lib/pipe p", "mkfifo -m 600 lib/pipe"],
+        &["mkfifo --help"],
+    ),
+    program(&["touch"], "makes missing files, sets times of others", touch).examples(
+        &["touch new.rs", "touch lib/core.rs", "touch -c lib/core.rs"],
+        &["touch --help"],
+    ),
+    program(&["sort"], "writes -o", sort).examples(
+        &["sort -o lib/core.rs notes.md", "sort --output=lib/core.rs", "sort notes.md -olib/x"],
+        &["sort lib/core.rs", "sort -k 2 -t , lib/core.rs"],
+    ),
+    program(&["uniq"], "writes its second operand", uniq)
+        .examples(&["uniq notes.md lib/core.rs"], &["uniq lib/core.rs", "uniq -c lib/core.rs"]),
+    program(&["split", "csplit"], "writes files that begin with its prefix", split).examples(
+        &["split -b1 ../x lib/core.r", "csplit -f lib/core.r ../x 1"],
+        &["split -b1 ../x lib/core.rs", "split ../x"],
+    ),
+    program(&["curl"], "writes -o, or with -O the name in the address", curl).examples(
+        &[
+            "curl -o lib/core.rs http://h/x",
+            "curl -sSLo lib/core.rs u",
+            "curl -O http://h/notes.md",
+        ],
+        &["curl http://h/x", "curl -o - u", "curl -o /dev/null u", "curl -d @lib/core.rs u"],
+    ),
+    program(&["wget"], "writes -O, or the name in the address where it is free", wget).examples(
+        &["wget -O lib/core.rs u", "wget -qO lib/core.rs u", "wget http://h/new.txt"],
+        &["wget -O - u", "wget -qO- u", "wget http://h/notes.md", "wget --spider u"],
+    ),
+    program(
+        &["cc", "gcc", "g++", "clang", "clang++", "rustc", "ld", "as", "pandoc", "dot", "iconv"],
+        "writes -o",
+        compiler,
+    )
+    .examples(
+        &["gcc x.c -o lib/core.rs", "pandoc a.md --output=lib/core.rs", "cc -olib/core.rs x.c"],
+        &["gcc -c lib/core.c", "rustc --version"],
+    ),
+    program(&["openssl", "ffmpeg"], "writes its output file", last_output).examples(
+        &["openssl rand -out lib/core.rs 8", "ffmpeg -y -i a.mp4 lib/core.rs"],
+        &["openssl version", "ffmpeg -i lib/core.rs"],
+    ),
+];
+
+fn tee(call: &Call<'_>) -> Vec<Effect> {
+    let grammar = &["a,append", "i,ignore-interrupts", "p", "output-error?"];
+    let line = parse(&call.args, grammar, Style::Gnu);
+    if line.idle() { Vec::new() } else { call.writes(&line.operands) }
+}
+
+fn truncate(call: &Call<'_>) -> Vec<Effect> {
+    let grammar = &["c,no-create", "o,io-blocks", "r,reference=", "s,size="];
+    let line = parse(&call.args, grammar, Style::Gnu);
+    if line.idle() { Vec::new() } else { call.writes(&line.operands) }
+}
+
+fn dd(call: &Call<'_>) -> Vec<Effect> {
+    let target = |arg: &Arg| arg.prefix().starts_with("of=").then(|| after(arg, 3));
+    let targets: Vec<Arg> = call.args.iter().filter_map(target).collect();
+    call.writes(&targets)
+}
+
+fn make(call: &Call<'_>) -> Vec<Effect> {
+    let line = parse(&call.args, &["m,mode=", "Z", "context?"], Style::Gnu);
+    if line.idle() {
+        return Vec::new();
+    }
+    let one = call.name == "mknod";
+    let many = line.operands.len();
+    call.writes(line.operands.iter().take(if one { 1 } else { many }))
+}
+
+fn touch(call: &Call<'_>) -> Vec<Effect> {
+    let grammar = &[
+        "a",
+        "c,no-create",
+        "d,date=",
+        "f",
+        "h,no-dereference",
+        "m",
+        "r,reference=",
+        "t=",
+        "time=",
+    ];
+    let line = parse(&call.args, grammar, Style::Gnu);
+    if line.idle() {
+        return Vec::new();
+    }
+    let words = call.words();
+    let one = |arg: &Arg| {
+        let missing = arg.exact().is_none() || call.place.kind(arg) == Entry::Missing;
+        let target = call.place.target(arg, Follow::All);
+        call.place.effect(target, &words, |path| match missing && !line.has("no-create") {
+            true => Effect::Write { path },
+            false => Effect::Meta { path, deep: false },
+        })
+    };
+    line.operands.iter().filter_map(one).collect()
+}
+
+fn sort(call: &Call<'_>) -> Vec<Effect> {
+    let grammar: &[&str] = &[
+        "b",
+        "d",
+        "f",
+        "g",
+        "i",
+        "M",
+        "h",
+        "n",
+        "R",
+        "r",
+        "V",
+        "c",
+        "C",
+        "m",
+        "s",
+        "u",
+        "z",
+        "k,key=",
+        "o,output=",
+        "S,buffer-size=",
+        "t,field-separator=",
+        "T,temporary-directory=",
+        "batch-size=",
+        "compress-program=",
+        "files0-from=",
+        "parallel=",
+        "random-source=",
+        "sort=",
+    ];
+    let line = parse(&call.args, grammar, Style::Gnu);
+    if line.idle() { Vec::new() } else { call.writes(line.values("output")) }
+}
+
+fn uniq(call: &Call<'_>) -> Vec<Effect> {
+    let grammar =
+        &["c", "d", "D", "f,skip-fields=", "i", "s,skip-chars=", "u", "z", "w,check-chars="];
+    let line = parse(&call.args, grammar, Style::Gnu);
+    if line.idle() { Vec::new() } else { call.writes(line.operands.get(1)) }
+}
+
+/// Names looked at next to a prefix.
+const NAMES: usize = 4096;
+
+/// The pieces are named prefix and suffix: a file of that very prefix is not touched.
+fn split(call: &Call<'_>) -> Vec<Effect> {
+    let grammar: &[&str] = &[
+        "a,suffix-length=",
+        "additional-suffix=",
+        "b,bytes=",
+        "C,line-bytes=",
+        "d",
+        "e",
+        "x",
+        "filter=",
+        "l,lines=",
+        "n,number=",
+        "t,separator=",
+        "u",
+        "verbose",
+        "f,prefix=",
+        "k",
+        "suffix-format=",
+        "s",
+        "z",
+        "digits=",
+    ];
+    let line = parse(&call.args, grammar, Style::Gnu);
+    let prefix = match call.name.as_str() {
+        "csplit" => line.value("prefix").cloned().unwrap_or_else(|| Arg::text("xx")),
+        _ => line.operands.get(1).cloned().unwrap_or_else(|| Arg::text("x")),
+    };
+    if line.idle() || line.operands.is_empty() || line.value("filter").is_some() {
+        return Vec::new();
+    }
+    let Some(text) = prefix.exact() else { return call.writes([&prefix]) };
+    let (dir, stem) = text.rsplit_once('/').unwrap_or((".", text));
+    let Some(path) = call.place.absolute(dir) else { return call.writes([&prefix]) };
+    let Some(names) = call.site().list(&path, NAMES) else { return Vec::new() };
+    let piece = |name: &&String| name.len() > stem.len() && name.starts_with(stem);
+    let pieces: Vec<Arg> = names.iter().filter(piece).map(|n| Arg::text(join(dir, n))).collect();
+    call.writes(&pieces)
+}
+
+const CURL: &[&str] = &[
+    "#",
+    "0",
+    "1",
+    "2",
+    "3",
+    "4",
+    "6",
+    "a",
+    "B",
+    "f,fail",
+    "g",
+    "G,get",
+    "i",
+    "I,head",
+    "j",
+    "J,remote-header-name",
+    "k",
+    "l",
+    "L",
+    "M",
+    "n",
+    "N",
+    "O,remote-name",
+    "remote-name-all",
+    "p",
+    "q",
+    "R",
+    "s",
+    "S",
+    "v",
+    "V",
+    "Z",
+    "A=",
+    "b,cookie=",
+    "c,cookie-jar=",
+    "C=",
+    "d,data=",
+    "data-raw=",
+    "data-binary=",
+    "data-urlencode=",
+    "D,dump-header=",
+    "e=",
+    "E=",
+    "F,form=",
+    "H,header=",
+    "json=",
+    "K,config=",
+    "m=",
+    "o,output=",
+    "output-dir=",
+    "P=",
+    "Q=",
+    "r=",
+    "t=",
+    "T=",
+    "u,user=",
+    "U=",
+    "w,write-out=",
+    "x=",
+    "X,request=",
+    "y=",
+    "Y=",
+    "z=",
+    "trace=",
+    "trace-ascii=",
+    "stderr=",
+    "retry=",
+    "max-time=",
+    "connect-timeout=",
+    "url=",
+    "cacert=",
+];
+
+fn curl(call: &Call<'_>) -> Vec<Effect> {
+    let line = parse(&call.args, CURL, Style::Gnu);
+    if line.idle() || line.has("V") {
+        return Vec::new();
+    }
+    let mut files = named(&line, &["cookie-jar", "dump-header", "trace", "trace-ascii", "stderr"]);
+    let dir = line.value("output-dir").cloned();
+    let put = |arg: Arg| match &dir {
+        Some(dir) => super::copy::inside(dir, arg.exact()),
+        None => arg,
+    };
+    files.extend(named(&line, &["output"]).into_iter().map(put));
+    if line.any(&["remote-name", "remote-name-all"]) {
+        let urls = line.operands.iter().filter_map(Arg::exact).map(url_name);
+        files.extend(urls.map(|name| put(Arg::text(name))));
+    }
+    call.writes(&files)
+}
+
+/// Values of options that name files, without standard output.
+fn named(line: &Parsed, options: &[&str]) -> Vec<Arg> {
+    let values = options.iter().flat_map(|name| line.values(name));
+    values.filter(|arg| arg.exact() != Some("-")).cloned().collect()
+}
+
+/// The file name in an address.
+fn url_name(url: &str) -> &str {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    let path = path.split_once("://").map_or(path, |(_, rest)| rest);
+    if path.contains('/') { base_name(path) } else { "index.html" }
+}
+
+fn wget(call: &Call<'_>) -> Vec<Effect> {
+    let grammar: &[&str] = &[
+        "b",
+        "c",
+        "d",
+        "E",
+        "F",
+        "H",
+        "k",
+        "K",
+        "L",
+        "m,mirror",
+        "N,timestamping",
+        "p",
+        "q",
+        "r,recursive",
+        "S",
+        "v",
+        "x",
+        "4",
+        "6",
+        "spider",
+        "no-clobber",
+        "a,append-output=",
+        "A=",
+        "B=",
+        "D=",
+        "e=",
+        "i=",
+        "I=",
+        "l=",
+        "o,output-file=",
+        "O,output-document=",
+        "P,directory-prefix=",
+        "Q=",
+        "R=",
+        "t,tries=",
+        "T=",
+        "U=",
+        "w=",
+        "X=",
+        "header=",
+        "post-data=",
+        "post-file=",
+        "user=",
+        "password=",
+        "save-cookies=",
+        "load-cookies=",
+    ];
+    let line = parse(&call.args, grammar, Style::Gnu);
+    if line.idle() || line.has("spider") {
+        return Vec::new();
+    }
+    let mut files = named(&line, &["append-output", "output-file", "save-cookies"]);
+    if line.value("output-document").is_some() {
+        files.extend(named(&line, &["output-document"]));
+        return call.writes(&files);
+    }
+    let dir = line.value("directory-prefix").and_then(Arg::exact).unwrap_or(".");
+    for url in line.operands.iter().filter_map(Arg::exact) {
+        let place = Arg::text(join(dir, url_name(url)));
+        // A name that is taken gets a number, unless it is to be kept up to date.
+        let free = call.place.kind(&place) == Entry::Missing;
+        if free || line.any(&["timestamping", "mirror", "c"]) {
+            files.push(place);
+        }
+    }
+    call.writes(&files)
+}
+
+fn compiler(call: &Call<'_>) -> Vec<Effect> {
+    let mut files = Vec::new();
+    let mut rest = call.args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.prefix() {
+            "-o" | "--output" if arg.exact().is_some() => files.extend(rest.next().cloned()),
+            text if text.starts_with("--output=") => files.push(after(arg, 9)),
+            text if text.starts_with("-o") && call.name != "ld" => files.push(after(arg, 2)),
+            _ => {}
+        }
+    }
+    files.retain(|arg| arg.exact() != Some("-"));
+    call.writes(&files)
+}
+
+fn last_output(call: &Call<'_>) -> Vec<Effect> {
+    if call.name == "openssl" {
+        let pairs = call.args.windows(2).filter_map(|pair| match pair {
+            [option, file] if option.exact() == Some("-out") => Some(file),
+            _ => None,
+        });
+        return call.writes(pairs);
+    }
+    let value = call.args.iter().rev().nth(1).is_some_and(|a| a.exact() == Some("-i"));
+    let last = call.args.last().filter(|a| !value && !a.prefix().starts_with('-'));
+    call.writes(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, reaches};
+
+    #[test]
+    fn each_written_operand_is_named() {
+        let scene = Scene::gate();
+        assert!(reaches(&scene.run("tee docs/x lib/core.rs"), "lib/core.rs"));
+        assert!(reaches(&scene.run("dd if=../x of=lib/core.rs"), "lib/core.rs"));
+        assert!(!reaches(&scene.run("split -b1 ../x lib/core.rs"), "lib/core.rs"));
+        assert!(reaches(&scene.run("curl -O http://h/p/notes.md?x=1"), "notes.md"));
+        assert!(reaches(&scene.run("echo x > lib/core.rs"), "lib/core.rs"));
+        assert!(scene.run("echo x > /dev/null").is_empty());
+    }
+}

@@ -1,0 +1,431 @@
+//! A program about to run: what it would get, who takes it (function, builtin, wrapper), and the
+//! invocation that is reported.
+
+use std::collections::HashSet;
+
+use super::chain::Failed;
+use super::output::said;
+use super::state::{State, Value};
+use super::{Holes, Walker};
+use crate::policy::facts::Why;
+use crate::policy::shell::ast::Function;
+use crate::policy::shell::text::{Text, outside, shown};
+use crate::policy::shell::unwrap;
+use crate::policy::shell::{Arg, Dir, Invocation, Piece, Redirect, Stdin, path};
+
+/// Functions that are followed inside each other.
+const CALLS: usize = 8;
+/// Of these, with the same name.
+const RECURSION: usize = 3;
+/// Bytes of a script that are read.
+const SCRIPT: usize = 64 * 1024;
+
+/// What stands on standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::policy::shell) enum Input {
+    /// The caller's own.
+    #[default]
+    Inherited,
+    /// This text, as far as it is known.
+    Text(Text),
+    /// Anything.
+    Unknown,
+    /// This file's content.
+    File(Arg),
+}
+
+impl Input {
+    /// What a pipe carries.
+    pub(super) fn from_output(said: Text) -> Self {
+        if said.pieces() == [Piece::Any] { Self::Unknown } else { Self::Text(said) }
+    }
+
+    fn reported(&self) -> Stdin {
+        match self {
+            Self::Inherited => Stdin::Inherited,
+            Self::Text(text) => Stdin::Text(text.holed()),
+            Self::Unknown => Stdin::Unknown,
+            Self::File(file) => Stdin::File(file.clone()),
+        }
+    }
+}
+
+/// Where standard output goes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::policy::shell) enum Stdout {
+    /// To whoever reads what is printed here.
+    #[default]
+    Through,
+    /// To another descriptor.
+    Away,
+    /// Into a file.
+    File(Redirect),
+}
+
+/// A program about to run.
+#[derive(Debug, Clone, Default)]
+pub(in crate::policy::shell) struct Call {
+    /// Program and arguments.
+    pub(in crate::policy::shell) argv: Vec<Arg>,
+    /// Assignments in front.
+    pub(in crate::policy::shell) env: Vec<(String, Arg)>,
+    /// What it reads.
+    pub(in crate::policy::shell) input: Input,
+    /// Where its output goes.
+    pub(in crate::policy::shell) stdout: Stdout,
+    /// Files opened for it.
+    pub(in crate::policy::shell) redirects: Vec<Redirect>,
+    /// Operands that are not known follow.
+    pub(in crate::policy::shell) more: bool,
+    /// What the holes in its arguments may hold.
+    pub(in crate::policy::shell) holes: Holes,
+    /// Wrappers taken off so far.
+    pub(in crate::policy::shell) hops: u8,
+}
+
+/// Who may take a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::policy::shell) enum Via {
+    /// The shell itself: functions, builtins, programs.
+    Shell,
+    /// `command` and `builtin`: no functions.
+    Builtin,
+    /// Another program: programs only.
+    Program,
+}
+
+impl Walker<'_> {
+    /// Runs a call.
+    pub(in crate::policy::shell) fn dispatch(&mut self, mut call: Call, via: Via) -> Failed {
+        let Some(first) = call.argv.first() else {
+            self.emit_redirects(&call);
+            return None;
+        };
+        if !self.afford(1 + call.argv.len() / 8) {
+            return None;
+        }
+        let Some(name) = program(first) else {
+            let words: Vec<String> = call.argv.iter().map(shown).collect();
+            self.unread(Why::Program, &words.join(" "));
+            self.emit_redirects(&call);
+            return None;
+        };
+        if call.hops > 16 {
+            self.unread(Why::TooDeep, &name);
+            return None;
+        }
+        if first.exact().is_none()
+            && let Some(first) = call.argv.first_mut()
+        {
+            *first = Arg::text(path::base(&name));
+        }
+        if via == Via::Shell
+            && let Some(function) = self.state.functions.get(&name).cloned()
+        {
+            return self.call_function(&name, &function, &call);
+        }
+        if via != Via::Program
+            && let Some(failed) = self.builtin(&name, &call)
+        {
+            return failed;
+        }
+        if self.written_script(&name, &call) {
+            return None;
+        }
+        unwrap::unwrap(self, path::base(&name), call, via)
+    }
+
+    /// Reports a program.
+    pub(in crate::policy::shell) fn emit(&mut self, call: &Call) {
+        let mut env = Vec::new();
+        for (name, variable) in self.state.variables.iter().filter(|(_, v)| v.exported) {
+            match &variable.value {
+                Value::Scalar(text) => env.push((name.clone(), text.clone().into_arg())),
+                Value::Unknown | Value::List(_) => env.push((name.clone(), Text::any().into_arg())),
+                Value::Unset => {}
+            }
+        }
+        env.extend(call.env.iter().cloned());
+        self.afford(env.len());
+        self.reading.invocations.push(Invocation {
+            argv: call.argv.clone(),
+            dir: self.state.dir(),
+            env,
+            stdin: call.input.reported(),
+            redirects: call.redirects.clone(),
+            more: call.more,
+            depth: self.depth,
+        });
+        if !self.captures.is_empty() || matches!(call.stdout, Stdout::File(_)) {
+            let said = said(self, call);
+            self.write(&call.stdout, &said);
+        }
+    }
+
+    /// Reports files that are opened with nothing to run.
+    pub(in crate::policy::shell) fn emit_redirects(&mut self, call: &Call) {
+        if !call.redirects.is_empty() {
+            let bare = Call { argv: Vec::new(), env: Vec::new(), ..call.clone() };
+            self.emit(&bare);
+        }
+    }
+
+    /// Sends output where it goes; remembers what a file then holds.
+    pub(super) fn write(&mut self, stdout: &Stdout, said: &Text) {
+        match stdout {
+            Stdout::Through => self.say(said),
+            Stdout::Away => {}
+            Stdout::File(redirect) => {
+                let Some(file) = self.absolute(&redirect.target) else { return };
+                let known = !said.has_holes();
+                let content = match self.files.get(&file) {
+                    Some(Some(before)) if redirect.append => {
+                        let mut all = before.clone();
+                        all.append(said);
+                        known.then_some(all)
+                    }
+                    Some(None) | None if redirect.append => None,
+                    _ => known.then(|| said.clone()),
+                };
+                self.files.insert(file, content);
+            }
+        }
+    }
+
+    /// The path an argument names, when it is known.
+    pub(in crate::policy::shell) fn absolute(&self, arg: &Arg) -> Option<String> {
+        let path = arg.exact()?;
+        match self.state.path() {
+            Some(dir) => Some(path::logical(&path::join(dir, path))),
+            None => path.starts_with('/').then(|| path::logical(path)),
+        }
+    }
+
+    /// What a file the text wrote itself holds.
+    pub(in crate::policy::shell) fn written(&self, arg: &Arg) -> Option<Text> {
+        self.files.get(&self.absolute(arg)?).cloned().flatten()
+    }
+
+    /// A small file from the disk, unless the text itself has written it.
+    pub(in crate::policy::shell) fn stored(&self, arg: &Arg) -> Option<String> {
+        let file = self.absolute(arg)?;
+        if self.files.contains_key(&file) {
+            return None;
+        }
+        self.world.read(&file, SCRIPT).map(|text| outside(&text).into_owned())
+    }
+
+    /// Standard input from a file: its text, when the command itself wrote it.
+    pub(super) fn file_input(&self, file: Arg) -> Input {
+        match self.written(&file) {
+            Some(text) => Input::Text(text),
+            None => Input::File(file),
+        }
+    }
+
+    /// Remembers what can be read under a path of its own (`<(…)`).
+    pub(super) fn pipe(&mut self, content: Text) -> String {
+        self.pipes = self.pipes.saturating_sub(1);
+        let name = format!("/dev/fd/{}", self.pipes);
+        self.files.insert(name.clone(), Some(content));
+        name
+    }
+
+    /// `./x.sh` that the text has just written.
+    fn written_script(&mut self, name: &str, call: &Call) -> bool {
+        if !name.contains('/') {
+            return false;
+        }
+        let Some(text) = call.argv.first().and_then(|arg| self.written(arg)) else { return false };
+        let holed = text.holed();
+        let line = holed.lines().next().unwrap_or_default();
+        if line.starts_with("#!") && !line.contains("sh") {
+            return false;
+        }
+        self.emit(call);
+        let arguments = call.argv.get(1..).unwrap_or_default().to_vec();
+        self.child(call, Text::known(name), Some(arguments), |walker| {
+            walker.run(&text, Holes::Code);
+        });
+        true
+    }
+
+    /// Runs something in a program of its own: only the environment is inherited.
+    pub(in crate::policy::shell) fn child(
+        &mut self,
+        call: &Call,
+        zero: Text,
+        arguments: Option<Vec<Arg>>,
+        body: impl FnOnce(&mut Self),
+    ) {
+        let input = std::mem::replace(&mut self.input, call.input.clone());
+        let calls = std::mem::take(&mut self.calls);
+        let through = call.stdout == Stdout::Through;
+        let run = |walker: &mut Self| {
+            walker.apart(|walker| {
+                let state = &mut walker.state;
+                std::rc::Rc::make_mut(&mut state.variables).retain(|_, v| v.exported);
+                for (name, value) in &call.env {
+                    state.set(name, Value::Scalar(Text::of(value)), true);
+                }
+                state.zero = zero;
+                state.arguments = arguments.and_then(|all| counted(&all));
+                state.aliases = std::rc::Rc::default();
+                state.stops_on_failure = false;
+                body(walker);
+            });
+        };
+        if through {
+            run(self);
+        } else {
+            let said = self.collect(run);
+            self.write(&call.stdout, &said);
+        }
+        self.emit_redirects(call);
+        self.input = input;
+        self.calls = calls;
+    }
+
+    fn call_function(&mut self, name: &str, function: &Function, call: &Call) -> Failed {
+        let mut arguments = counted(call.argv.get(1..).unwrap_or_default());
+        let same = self.calls.iter().filter(|(n, _)| n == name).count();
+        if same >= RECURSION {
+            arguments = None;
+        }
+        let key = (name.to_owned(), arguments.clone());
+        if self.calls.contains(&key) {
+            return None; // It teaches nothing new.
+        }
+        if self.calls.len() >= CALLS {
+            self.unread(Why::TooDeep, name);
+            return None;
+        }
+        self.calls.push(key);
+        let outer = State { arguments: self.state.arguments.clone(), ..self.state.clone() };
+        self.state.arguments = arguments;
+        for (name, value) in &call.env {
+            self.state.set(name, Value::Scalar(Text::of(value)), true);
+        }
+        self.returns.push(None);
+        let loops = std::mem::take(&mut self.escapes);
+        let input = std::mem::replace(&mut self.input, call.input.clone());
+        self.state.set(LOCALS, Value::Unset, false);
+        self.emit_redirects(call);
+        let body = |walker: &mut Self| {
+            walker.redirected(&function.redirections, |walker| {
+                walker.compound_of_call(&function.body);
+                None
+            })
+        };
+        if call.stdout == Stdout::Through {
+            body(self);
+        } else {
+            let said = self.collect(|walker| drop(body(walker)));
+            self.write(&call.stdout, &said);
+        }
+        self.input = input;
+        self.escapes = loops;
+        if let Some(returned) = self.returns.pop().flatten() {
+            self.merge(returned);
+        }
+        self.restore(&outer, call);
+        self.calls.pop();
+        None
+    }
+
+    /// Puts arguments and local variables back after a function.
+    fn restore(&mut self, outer: &State, call: &Call) {
+        self.state.arguments.clone_from(&outer.arguments);
+        let mut names: Vec<String> = call.env.iter().map(|(name, _)| name.clone()).collect();
+        if let Value::List(locals) = self.variable(LOCALS) {
+            names.extend(locals.iter().filter_map(Text::exact).map(str::to_owned));
+        }
+        names.push(LOCALS.to_owned());
+        let variables = std::rc::Rc::make_mut(&mut self.state.variables);
+        for name in names {
+            match outer.variables.get(&name) {
+                Some(variable) => variables.insert(name, variable.clone()),
+                None => variables.remove(&name),
+            };
+        }
+    }
+
+    /// `local`: the name goes back to what it was when the function ends.
+    pub(super) fn localise(&mut self, name: &str) {
+        let mut names = match self.variable(LOCALS) {
+            Value::List(names) => names,
+            Value::Scalar(_) | Value::Unset | Value::Unknown => Vec::new(),
+        };
+        names.push(Text::known(name));
+        self.state.set(LOCALS, Value::List(names), false);
+    }
+
+    /// Drops invocations that a loop reported twice.
+    pub(super) fn forget_repetitions(&mut self, first: usize) {
+        let turns = self.reading.invocations.split_off(first.min(self.reading.invocations.len()));
+        let mut seen = HashSet::new();
+        for invocation in turns {
+            if seen.insert(invocation.clone()) {
+                self.reading.invocations.push(invocation);
+            }
+        }
+    }
+
+    /// Where programs run now.
+    pub(in crate::policy::shell) fn state_dir(&self) -> Dir {
+        self.state.dir()
+    }
+
+    /// Runs a body with variables taken out of the environment.
+    pub(in crate::policy::shell) fn without(
+        &mut self,
+        names: &[String],
+        body: impl FnOnce(&mut Self),
+    ) {
+        if names.is_empty() {
+            return body(self);
+        }
+        let variables = std::rc::Rc::clone(&self.state.variables);
+        for name in names {
+            self.state.set(name, Value::Unset, true);
+        }
+        body(self);
+        self.state.variables = variables;
+    }
+
+    /// Runs a body in another directory.
+    pub(in crate::policy::shell) fn inside<T>(
+        &mut self,
+        dir: Dir,
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let dirs = std::mem::replace(&mut self.state.dirs, vec![dir]);
+        let result = body(self);
+        self.state.dirs = dirs;
+        result
+    }
+}
+
+/// Where the names of local variables are kept; no variable can be called so.
+const LOCALS: &str = "local names";
+
+/// Arguments by position; unknown when one of them may be several.
+fn counted(args: &[Arg]) -> Option<Vec<Text>> {
+    let several = args.iter().any(|arg| arg.pieces == [Piece::Any]);
+    // A lone unknown word may be none or many: the positions behind it move.
+    if several && args.len() > 1 { None } else { Some(args.iter().map(Text::of).collect()) }
+}
+
+/// The program's name, when enough of the word is known.
+fn program(arg: &Arg) -> Option<String> {
+    if let Some(text) = arg.exact() {
+        return Some(text.to_owned());
+    }
+    match arg.pieces.last() {
+        Some(Piece::Text(text)) if text.contains('/') => {
+            let base = path::base(text);
+            (!base.is_empty()).then(|| text.clone())
+        }
+        Some(Piece::Text(_) | Piece::Any | Piece::Fresh) | None => None,
+    }
+}
