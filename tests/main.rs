@@ -7,6 +7,7 @@
 mod arms;
 mod bash_gate;
 mod client_driver;
+mod documents;
 mod fail_closed;
 mod fence_attacks;
 mod field_reports;
