@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use octo::applet::WIRES;
+use octo::applet::{Always, WIRES};
 use octo::config::{commented_default, schema};
 use octo::policy::rules::{GUARDS, RULES};
 use octo::wiring::entry::{Entry, hooks_of};
@@ -50,7 +50,10 @@ fn rule_table() -> String {
 
 #[test]
 fn the_plugins_hooks_are_the_wiring_table() {
-    let entries: Vec<Entry> = WIRES.iter().map(Entry::plugin).collect();
+    // Without its program a plugin is inert, and a WorktreeCreate entry that prints no folder
+    // would stop the client from making its own.
+    let wires = WIRES.iter().filter(|wire| wire.always != Always::Engine);
+    let entries: Vec<Entry> = wires.map(Entry::plugin).collect();
     let document = json!({
         "description": "octo: one entry for every event that can change somebody's work",
         "hooks": hooks_of(&entries),
@@ -60,7 +63,8 @@ fn the_plugins_hooks_are_the_wiring_table() {
 
 #[test]
 fn the_settings_example_is_what_install_writes() {
-    let entries = WIRES.iter().map(|wire| Entry::installed(wire, "/path/to/octo-hook")).collect();
+    let wires = WIRES.iter().filter(|wire| wire.always != Always::Engine);
+    let entries = wires.map(|wire| Entry::installed(wire, "/path/to/octo-hook")).collect();
     let folders = vec!["/path/to/.octorato".to_owned()];
     let (text, _) = merge("{}\n", &Wiring { entries, folders, prefix: None }).unwrap();
     is("config/settings.example.json", &text);

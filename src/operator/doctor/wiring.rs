@@ -5,7 +5,7 @@ use super::{Finding, Mend};
 use crate::applet::{Always, Event, WIRES};
 use crate::operator::context::Context;
 use crate::operator::error::Done;
-use crate::operator::install::{Choice, Engine, Fencing, apply, plan, wanted};
+use crate::operator::install::{apply, chosen, plan, wanted};
 use crate::operator::place::Place;
 use crate::operator::screen::harmless;
 use crate::wiring::files::{Found, Scope, found};
@@ -62,7 +62,7 @@ fn presence(wired: &[(&Found, &Survey)], plugin: bool) -> Finding {
 /// What an entry lacks of what it should be.
 fn drift(file: &Found, survey: &Survey, context: &Context) -> Vec<Finding> {
     let place = Place::new(&context.home);
-    let choice = choice(survey);
+    let choice = chosen(survey);
     let wiring = wanted(context, &place, file.scope, choice);
     let missing: Vec<&str> = WIRES
         .iter()
@@ -85,15 +85,6 @@ fn drift(file: &Found, survey: &Survey, context: &Context) -> Vec<Finding> {
     }
     let text = format!("{}: entries of another version", file.path.display());
     vec![Finding::warn("wiring.drift", text, fix).mended_by(Mend::Wiring)]
-}
-
-fn choice(survey: &Survey) -> Choice {
-    let fenced = survey.prefix.as_deref().is_some_and(|prefix| prefix.ends_with("/octo-sh"));
-    let engine = survey.ours().any(|hook| hook.event == Event::WorktreeCreate.wire().name);
-    Choice {
-        fence: if fenced { Fencing::Yes } else { Fencing::No },
-        engine: if engine { Engine::Yes } else { Engine::No },
-    }
 }
 
 fn switches(file: &Found, survey: &Survey) -> Vec<Finding> {
@@ -142,7 +133,7 @@ fn others(file: &Found, survey: &Survey) -> Vec<Finding> {
             findings.push(Finding::warn(
                 "wiring.others",
                 text,
-                "keep one of the two: octo install --no-engine leaves it to the other",
+                "keep one of the two: octo install --worktrees client leaves it to the other",
             ));
         }
     }
@@ -162,7 +153,7 @@ pub(super) fn mend(context: &Context) -> Done {
     let place = Place::new(&context.home);
     let files = found(&context.home, &context.project);
     for (file, survey) in surveys(&files).filter(|(_, survey)| survey.ours().count() > 0) {
-        let wiring = wanted(context, &place, file.scope, choice(survey));
+        let wiring = wanted(context, &place, file.scope, chosen(survey));
         let change = plan(&place, &file.path, &wiring)?;
         if change.next.is_some() {
             apply(&place, &change)?;
