@@ -132,6 +132,22 @@ impl Snapshot {
         }
     }
 
+    /// Leaves out what is over and has left nothing; a session stays while one of its agents does.
+    pub fn narrow(&mut self) {
+        let stays = |process: &Process| {
+            process.state == Standing::Live
+                || !process.lanes.is_empty()
+                || !process.custody.is_empty()
+        };
+        let sessions: Vec<String> = self
+            .processes
+            .iter()
+            .filter(|process| stays(process))
+            .map(|process| process.session.clone())
+            .collect();
+        self.processes.retain(|process| stays(process) || sessions.contains(&process.pid));
+    }
+
     /// The process a person means: the whole id, or a beginning that names one alone.
     #[must_use]
     pub fn named(&self, word: &str) -> Vec<&Process> {
@@ -302,6 +318,21 @@ pub(super) mod tests {
         ];
         let order: Vec<_> = family_order(all).into_iter().map(|process| process.pid).collect();
         assert_eq!(order, ["s1", "a1", "s2", "x"]);
+    }
+
+    #[test]
+    fn a_silent_session_is_shown_while_its_agent_works() {
+        let mut all = vec![
+            process("s1", "s1", "session"),
+            process("a1", "s1", "builder"),
+            process("s2", "s2", "session"),
+        ];
+        all[0].state = Standing::Silent;
+        all[2].state = Standing::Ended;
+        let mut picture = Snapshot { processes: all, ..Snapshot::default() };
+        picture.narrow();
+        let pids: Vec<_> = picture.processes.iter().map(|process| process.pid.as_str()).collect();
+        assert_eq!(pids, ["s1", "a1"]);
     }
 
     #[test]

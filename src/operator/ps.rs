@@ -53,17 +53,13 @@ pub fn run(args: &PsArgs, context: &Context) -> Done {
         .ok_or_else(|| OperatorError::new(Trouble::Missing, "there is no home directory"))?;
     let mut picture = Snapshot::take(&home, context.settings.lease_seconds)?;
     if !args.all {
-        picture.processes.retain(is_of_interest);
+        picture.narrow();
     }
     if args.json {
         let value = serde_json::to_value(&picture).unwrap_or_default();
         return context.screen.json("ps", value);
     }
     context.screen.print(&draw(&picture, &context.home.display().to_string(), &context.screen))
-}
-
-fn is_of_interest(process: &Process) -> bool {
-    process.state == Standing::Live || !process.lanes.is_empty() || !process.custody.is_empty()
 }
 
 /// The table as text.

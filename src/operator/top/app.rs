@@ -4,7 +4,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::journal::Entry;
-use crate::operator::model::{Process, Snapshot, Standing};
+use crate::operator::model::{Process, Snapshot};
 use crate::operator::screen::Color;
 use crate::policy::rules;
 
@@ -163,14 +163,12 @@ impl App {
                 || process.root.as_deref().is_some_and(has)
                 || process.lanes.iter().any(|held| has(&held.path))
         };
-        let alive = |process: &Process| {
-            process.state == Standing::Live
-                || !process.lanes.is_empty()
-                || !process.custody.is_empty()
-        };
-        let chosen = self.picture.processes.iter();
+        let mut picture = self.picture.clone();
+        if !self.all {
+            picture.narrow();
+        }
         let mut families: Vec<Vec<Process>> = Vec::new();
-        for process in chosen.filter(|p| (self.all || alive(p)) && (word.is_empty() || wanted(p))) {
+        for process in picture.processes.iter().filter(|p| word.is_empty() || wanted(p)) {
             match families.last_mut() {
                 Some(family)
                     if process.kind != "session"
