@@ -11,6 +11,7 @@ pub mod operator;
 pub mod policy;
 pub mod shield;
 pub mod wiring;
+pub mod worktree;
 
 use std::ffi::OsString;
 use std::path::Path;

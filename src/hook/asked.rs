@@ -35,7 +35,7 @@ pub struct Asked {
     clean: HashMap<AbsPath, (Identity, Cleanliness)>,
     staged: HashMap<AbsPath, Option<Vec<AbsPath>>>,
     heads: HashMap<AbsPath, Option<String>>,
-    stashes: HashMap<(AbsPath, String), Option<String>>,
+    stashes: HashMap<(AbsPath, String), Vec<String>>,
 }
 
 /// Whether a path differs from HEAD.
@@ -78,10 +78,10 @@ impl Asked {
         self.heads.get(root)
     }
 
-    /// The commit of a stash entry: `None` = not asked, `Some(None)` = no such entry.
+    /// The commits of the stash entries a verb would take: `None` = not asked.
     #[must_use]
-    pub fn stash(&self, root: &AbsPath, take: &StashUse) -> Option<&Option<String>> {
-        self.stashes.get(&(root.clone(), entry_name(take)))
+    pub fn stash(&self, root: &AbsPath, take: &StashUse) -> Option<&[String]> {
+        self.stashes.get(&(root.clone(), entry_name(take))).map(Vec::as_slice)
     }
 
     /// Asks git and remembers.
@@ -98,9 +98,14 @@ impl Asked {
             Need::Stash(root, take) => {
                 let name = entry_name(take);
                 let git = Git::new(root.as_path()).within(PATIENCE);
-                let sha =
-                    git.text(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name]);
-                self.stashes.insert((root.clone(), name), sha.ok());
+                let text = match take {
+                    StashUse::Take(_) => {
+                        git.text(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name])
+                    }
+                    StashUse::Clear => git.text(&["stash", "list", "--format=%H"]),
+                };
+                let entries = text.unwrap_or_default().lines().map(str::to_owned).collect();
+                self.stashes.insert((root.clone(), name), entries);
             }
         }
     }

@@ -14,8 +14,9 @@ use crate::kernel::store::{CustodyRow, LaneRow, PresenceRow, Tx};
 use crate::policy::facts::{
     Basis, CommitScope, Effect, Facts, Hold, Kind, Neighbour, Ownership, Root, Staged, Stand, Why,
 };
-use crate::policy::lane::{AbsPath, Pid};
+use crate::policy::lane::{AbsPath, Pid, Tick};
 use crate::policy::program::Site;
+use crate::policy::verdict::Holder;
 
 /// Facts, and what must be asked of git before they can be trusted.
 pub struct Gathered {
@@ -268,11 +269,7 @@ impl Gather<'_, '_, '_> {
     }
 
     /// In the brain any live session that was there before counts, wherever it works.
-    fn brain(
-        &mut self,
-        session: &Pid,
-        since: crate::policy::lane::Tick,
-    ) -> Result<Stand, StateError> {
+    fn brain(&mut self, session: &Pid, since: Tick) -> Result<Stand, StateError> {
         let started = self.tx.process(session)?.map_or(since, |row| row.started);
         for row in self.tx.processes()? {
             if row.kind == Kind::Session
@@ -368,7 +365,7 @@ impl Gather<'_, '_, '_> {
         effect: &Effect,
         words: &str,
         root: &Root,
-        other: crate::policy::verdict::Holder,
+        other: Holder,
         out: &mut Gathered,
     ) -> Result<(), StateError> {
         let owner = if let Effect::Stash { take, .. } = effect {
@@ -377,11 +374,9 @@ impl Gather<'_, '_, '_> {
                     out.needs.push(Need::Stash(root.path.clone(), take.clone()));
                     Ownership::Unknown(other)
                 }
-                Some(None) => Ownership::Own,
-                Some(Some(sha)) => {
-                    let owner = self.tx.stash_owner(&root.common, sha)?;
-                    self.relation(owner, Ownership::Unknown(other))?
-                }
+                // What is pushed until the verb runs may be anybody's.
+                Some([]) => Ownership::Unknown(other),
+                Some(entries) => self.stash_entries(entries, root, &other)?,
             }
         } else if let Effect::Sequencer { operation, .. } = effect {
             if asked::under_way(&root.git_dir, operation) {
@@ -419,6 +414,23 @@ impl Gather<'_, '_, '_> {
         Ok(())
     }
 
+    /// Whose stash entries are: the actor's only when all of them are.
+    fn stash_entries(
+        &mut self,
+        entries: &[String],
+        root: &Root,
+        other: &Holder,
+    ) -> Result<Ownership, StateError> {
+        for sha in entries {
+            let owner = self.tx.stash_owner(&root.common, sha)?;
+            match self.relation(owner, Ownership::Unknown(other.clone()))? {
+                Ownership::Own => {}
+                theirs @ (Ownership::Others(_) | Ownership::Unknown(_)) => return Ok(theirs),
+            }
+        }
+        Ok(Ownership::Own)
+    }
+
     fn relation(&mut self, owner: Option<Pid>, nobody: Ownership) -> Result<Ownership, StateError> {
         let me = self.context.actor.pid.clone();
         let Some(owner) = owner else { return Ok(nobody) };
@@ -433,11 +445,7 @@ impl Gather<'_, '_, '_> {
     }
 
     /// Somebody else who lives in any tree of the repository.
-    fn anybody_in(
-        &mut self,
-        root: &Root,
-        facts: &Facts,
-    ) -> Result<Option<crate::policy::verdict::Holder>, StateError> {
+    fn anybody_in(&mut self, root: &Root, facts: &Facts) -> Result<Option<Holder>, StateError> {
         if let Some(hold) = facts.holds.iter().find(|h| h.root.as_ref() == Some(&root.path)) {
             return Ok(Some(hold.holder.clone()));
         }
@@ -450,10 +458,7 @@ impl Gather<'_, '_, '_> {
     }
 
     /// A live session other than the actor's that uses a tree.
-    fn used_by_others(
-        &mut self,
-        tree: &AbsPath,
-    ) -> Result<Option<crate::policy::verdict::Holder>, StateError> {
+    fn used_by_others(&mut self, tree: &AbsPath) -> Result<Option<Holder>, StateError> {
         for row in self.tx.presence_in(tree)? {
             if row.session != self.context.actor.session
                 && row.forked.is_none()
@@ -474,11 +479,7 @@ impl Gather<'_, '_, '_> {
     }
 
     /// A live session that works on a branch, in whichever tree has it checked out.
-    fn branch_user(
-        &mut self,
-        root: &Root,
-        branch: &str,
-    ) -> Result<Option<crate::policy::verdict::Holder>, StateError> {
+    fn branch_user(&mut self, root: &Root, branch: &str) -> Result<Option<Holder>, StateError> {
         for tree in discover::worktrees(&root.common) {
             if tree.head == discover::Head::Branch(branch.to_owned())
                 && tree.path != root.path

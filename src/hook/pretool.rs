@@ -184,7 +184,7 @@ fn decide(
     {
         let roots = claims::tips_before(effects, &gathered.facts);
         let verdict = match &outcome.verdict {
-            Verdict::Allow => (context.role == Role::All).then(String::new),
+            Verdict::Allow => None,
             Verdict::Deny(denial) => Some(told(context, denial, &gathered.facts, &row)),
         };
         if verdict.is_some() || claims::needs_call(effects) {

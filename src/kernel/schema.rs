@@ -54,4 +54,6 @@ pub const STEPS: &[&str] = &[
      CREATE TABLE commits(common TEXT NOT NULL, sha TEXT NOT NULL, owner TEXT NOT NULL, at INTEGER NOT NULL,
         PRIMARY KEY(common, sha)) WITHOUT ROWID;
      CREATE TABLE journal(pid TEXT PRIMARY KEY, seq INTEGER NOT NULL, seal TEXT NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID;",
+    "CREATE TABLE tree(path TEXT PRIMARY KEY, common TEXT NOT NULL, record TEXT NOT NULL) WITHOUT ROWID;
+     CREATE INDEX tree_common ON tree(common);",
 ];

@@ -7,8 +7,8 @@ use super::context::Context;
 use super::error::Done;
 use super::screen::Voice;
 use super::{
-    config_cmd, doctor, explain, install, manual, pause, prune, ps, release, replay, statusline,
-    top,
+    config_cmd, doctor, explain, install, keep, manual, pause, prune, ps, recover, release, replay,
+    save, scope, statusline, top, worktree,
 };
 
 /// Keeps concurrent sessions and their subagents from taking each other's work.
@@ -41,6 +41,18 @@ pub enum Command {
     /// Gives up own lanes, so that others can go on.
     #[command(name = "yield")]
     Yield(release::YieldArgs),
+    /// Commits a session's work and lands its branch.
+    Save(save::SaveArgs),
+    /// Saves, then lays the tree to rest.
+    Archive(save::SaveArgs),
+    /// The trees of sessions.
+    Worktree(worktree::WorktreeArgs),
+    /// What was held before it could be lost.
+    Keep(keep::KeepArgs),
+    /// The project a path in a tree stands for, and back.
+    Scope(scope::ScopeArgs),
+    /// After a collision: holds loose work, shows where changes went.
+    Recover(recover::RecoverArgs),
     /// Puts the program in place and wires the client's settings.
     Install(install::InstallArgs),
     /// Takes everything of ours away again.
@@ -75,6 +87,12 @@ pub fn run(cli: &Cli) -> Done {
         Some(Command::Doctor(args)) => doctor::run(args, &context),
         Some(Command::Statusline(args)) => statusline::run(args, &context),
         Some(Command::Yield(args)) => release::give_up(args, &context),
+        Some(Command::Save(args)) => save::run(args, &context),
+        Some(Command::Archive(args)) => save::archive(args, &context),
+        Some(Command::Worktree(args)) => worktree::run(args, &context),
+        Some(Command::Keep(args)) => keep::run(args, &context),
+        Some(Command::Scope(args)) => scope::run(args, &context),
+        Some(Command::Recover(args)) => recover::run(args, &context),
         Some(Command::Install(args)) => install::install(args, &context),
         Some(Command::Uninstall(args)) => install::uninstall(args, &context),
         Some(Command::Config(args)) => config_cmd::run(args, &context),

@@ -13,6 +13,7 @@ use super::error::{Done, OperatorError, Trouble};
 use super::ps;
 use super::release::{self, YieldArgs};
 use super::screen::{Screen, Voice};
+use super::worktree_init::{self, InitArgs};
 use crate::applet::{Event, Role};
 use crate::hook;
 use crate::kernel::home::Home;
@@ -70,11 +71,7 @@ enum Verb {
     /// Takes the session out of the table; its uncommitted work stays on record.
     Unregister,
     /// Makes (or finds) the session's own worktree and prints its path.
-    WorktreeInit {
-        /// The repository; the brain (`~/.claude`) when left out.
-        #[arg(long, value_name = "PATH")]
-        repo: Option<PathBuf>,
-    },
+    WorktreeInit(InitArgs),
 }
 
 /// Runs `octo-dim ARGS…`.
@@ -124,9 +121,9 @@ fn run(dim: &Dim) -> Done {
         Verb::Unregister => {
             event(dim, &here.cwd, Event::SessionEnd, json!({"reason": "unregister"}))
         }
-        Verb::WorktreeInit { repo } => {
+        Verb::WorktreeInit(args) => {
             let id = stable(dim.session_id.as_deref())?;
-            super::worktree_init::run(id, repo.as_deref(), &here)
+            worktree_init::run(args, id, &here)
         }
     }
 }

@@ -5,6 +5,7 @@
 mod claims;
 mod process;
 mod records;
+mod trees;
 
 use std::fs::{self, File, TryLockError};
 use std::io;

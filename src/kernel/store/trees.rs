@@ -1,0 +1,37 @@
+//! Worktrees as the table keeps them: a key, what they are looked up by, and the record that
+//! `worktree` writes and reads.
+
+use rusqlite::params;
+
+use super::Tx;
+use crate::kernel::StateError;
+use crate::policy::lane::AbsPath;
+
+impl Tx<'_> {
+    /// The records of all worktrees, or of one repository's.
+    pub fn tree_records(&self, common: Option<&AbsPath>) -> Result<Vec<String>, StateError> {
+        let sql = "SELECT record FROM tree WHERE ?1 IS NULL OR common=?1 ORDER BY path";
+        let mut statement = self.tx.prepare_cached(sql)?;
+        let rows = statement.query_map([common.map(AbsPath::key)], |r| r.get(0))?;
+        Ok(rows.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// Writes a worktree's record.
+    pub fn put_tree_record(
+        &mut self,
+        path: &AbsPath,
+        common: &AbsPath,
+        record: &str,
+    ) -> Result<(), StateError> {
+        self.tx
+            .prepare_cached("INSERT OR REPLACE INTO tree(path, common, record) VALUES(?1,?2,?3)")?
+            .execute(params![path.key(), common.key(), record])?;
+        Ok(())
+    }
+
+    /// Forgets a worktree.
+    pub fn drop_tree_record(&mut self, path: &AbsPath) -> Result<(), StateError> {
+        self.tx.prepare_cached("DELETE FROM tree WHERE path=?1")?.execute([path.key()])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,280 @@
+//! Owns the door for everybody outside: an engine set up from the kernel's home and the settings,
+//! and the few things hooks and commands ask of it.
+//! Must never block a hook for a checkout: what is big goes on in a detached process.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::apply::{self, Made};
+use super::plan::{Refusal, Request, Via};
+use super::row::{Setup, State, TreeRow};
+use super::table::Table;
+use super::{
+    Context, Job, Jobs, Layout, Places, Prefs, Registry, Start, TreeError, fill, lock, reap,
+};
+use crate::config::load::{self, Loaded};
+use crate::config::{Base, Origin, Settings, WorktreePlace};
+use crate::git::{self, Follow, canonical};
+use crate::kernel::clock;
+use crate::kernel::home::Home;
+use crate::policy::lane::{AbsPath, Pid};
+
+/// The reaper runs no oftener than this.
+const REAP_EVERY: Duration = Duration::from_hours(1);
+/// The name of the reaper in journals.
+pub const REAPER: &str = "octo-reaper";
+
+/// Trees, ready to be asked.
+#[derive(Debug)]
+pub struct Engine {
+    table: Table,
+    jobs: Detached,
+    places: Places,
+    prefs: Prefs,
+    now: u64,
+}
+
+impl Engine {
+    /// The engine of this kernel under the settings that hold in `project`.
+    #[must_use]
+    pub fn new(home: &Home, project: Option<&Path>) -> Option<Self> {
+        let loaded = load::load(&load::Places::new(home.user(), project));
+        let settings = &loaded.settings;
+        let papers = AbsPath::new(home.dir())?.join("trees");
+        let places = places(home, settings, papers.clone())?;
+        Some(Self {
+            table: Table::new(home.clone(), settings.lease_seconds),
+            jobs: Detached { papers: papers.clone() },
+            prefs: prefs(&loaded, &papers, project),
+            places,
+            now: clock::unix_seconds(),
+        })
+    }
+
+    /// The engine as its parts want it.
+    #[must_use]
+    pub fn context(&self) -> Context<'_> {
+        Context {
+            registry: &self.table,
+            jobs: &self.jobs,
+            places: &self.places,
+            prefs: &self.prefs,
+            now: self.now,
+        }
+    }
+
+    /// The settings, to be changed by flags.
+    pub fn prefs_mut(&mut self) -> &mut Prefs {
+        &mut self.prefs
+    }
+
+    /// A tree for a session that must not write where it is (`from`: the shared checkout or any
+    /// path in it). Also what resume, compact and `/clear` call: the tree it has is the answer.
+    pub fn fork(&self, session: &Pid, from: &AbsPath) -> Result<Made, TreeError> {
+        apply::create(&self.context(), &self.request(session, None, from, Via::Fork))
+    }
+
+    /// A tree by command. Never asks twice, never two for one session.
+    pub fn init(
+        &self,
+        session: &Pid,
+        from: &AbsPath,
+        start: Option<Start>,
+    ) -> Result<Made, TreeError> {
+        let mut request = self.request(session, None, from, Via::Command);
+        request.start = start.unwrap_or(request.start);
+        apply::create(&self.context(), &request)
+    }
+
+    /// A tree for the client (`WorktreeCreate`): the session's own when it has none yet, else a
+    /// further one. Filled when this returns, as the client starts in it at once.
+    pub fn create(&self, session: &Pid, cwd: &AbsPath, name: &str) -> Result<Made, TreeError> {
+        let ctx = self.context();
+        let rows = self.table.rows(None)?;
+        let main = git::root_of(cwd).map(|r| r.common);
+        let own = rows.iter().find(|r| r.session == *session && Some(&r.common) == main.as_ref());
+        // Agents bring names of their own and never take the session's place.
+        let agent = name.starts_with("agent-");
+        let first = !agent && own.is_none_or(|r| r.name.as_deref() == Some(name));
+        let mut request = self.request(session, Some(name), cwd, Via::Fork);
+        if first {
+            request.name = None;
+        }
+        let mut made = apply::create(&ctx, &request)?;
+        if first && made.row.name.is_none() {
+            made.row.name = Some(name.to_owned());
+            ctx.registry.put(&made.row)?;
+        }
+        made.row = self.ready(made.row)?;
+        Ok(made)
+    }
+
+    /// The client is done with a tree (`WorktreeRemove`): it goes if that is safe, else it stays
+    /// and the words say why. A path octo does not know is nobody's error.
+    pub fn remove(&self, by: &Pid, path: &AbsPath) -> Result<String, TreeError> {
+        let Some(row) = self.table.rows(None)?.into_iter().find(|r| r.path == *path) else {
+            return Ok(format!("{path} is no tree of octo: left alone"));
+        };
+        Ok(match reap::reclaim(&self.context(), &row, by, &[])? {
+            reap::Gone::Buried { restore, .. } => format!("removed {path}; back with: {restore}"),
+            reap::Gone::Kept(why) => format!("{path} is kept: {}", why.join("; ")),
+        })
+    }
+
+    /// Waits for a tree that is filled elsewhere, or fills it here.
+    pub fn ready(&self, row: TreeRow) -> Result<TreeRow, TreeError> {
+        if row.state != State::Preparing {
+            return Ok(row);
+        }
+        let path = row.path.clone();
+        let row = fill::fill(&self.context(), row)?;
+        if row.state != State::Preparing {
+            return Ok(row);
+        }
+        drop(lock::tree_wait(&self.places, &path)?);
+        let rows = self.table.rows(Some(&row.common))?;
+        Ok(rows.into_iter().find(|r| r.path == path).unwrap_or(row))
+    }
+
+    /// The trees of a session: what a starting session is told, and what is exported.
+    pub fn of_session(&self, session: &Pid) -> Result<Vec<TreeRow>, TreeError> {
+        let rows = self.table.rows(None)?;
+        Ok(rows.into_iter().filter(|r| r.session == *session).collect())
+    }
+
+    /// Moves a session's trees to the id that goes on in its place (`/clear`, `--fork-session`).
+    pub fn inherit(&self, old: &Pid, new: &Pid) -> Result<(), TreeError> {
+        for row in self.of_session(old)? {
+            self.table.put(&TreeRow { session: new.clone(), seen: self.now, ..row.clone() })?;
+            self.table.recalled(old, &row.path)?;
+            self.table.sent(new, &row.main, &row.path)?;
+        }
+        Ok(())
+    }
+
+    /// Starts the reaper in a process of its own unless it ran within the hour.
+    pub fn reap_in_background(&self) {
+        let stamp = self.places.papers.join("reaped");
+        let recent = std::fs::metadata(stamp.as_path())
+            .and_then(|m| m.modified())
+            .is_ok_and(|at| at.elapsed().is_ok_and(|age| age < REAP_EVERY));
+        if !recent && std::fs::write(stamp.as_path(), "").is_ok() {
+            self.jobs.detach(Job::Reap);
+        }
+    }
+
+    /// What a detached process does for `Job::Prepare`.
+    pub fn prepare(&self, path: &AbsPath) -> Result<TreeRow, TreeError> {
+        let row = self.table.rows(None)?.into_iter().find(|r| r.path == *path);
+        let row = row.ok_or_else(|| Refusal::Unknown(path.to_string()))?;
+        let row = fill::fill(&self.context(), row)?;
+        if row.setup == Setup::Pending { fill::set_up(&self.context(), row) } else { Ok(row) }
+    }
+
+    fn request(&self, session: &Pid, name: Option<&str>, from: &AbsPath, via: Via) -> Request {
+        Request {
+            session: session.clone(),
+            name: name.map(str::to_owned),
+            from: from.clone(),
+            via,
+            start: self.prefs.start.clone(),
+        }
+    }
+}
+
+fn places(home: &Home, settings: &Settings, papers: AbsPath) -> Option<Places> {
+    let layout = match &settings.worktree.location {
+        WorktreePlace::Home => Layout::Home,
+        WorktreePlace::Sibling => Layout::Sibling,
+        WorktreePlace::Folder(folder) => Layout::Folder(expand(home, folder)?),
+    };
+    Some(Places {
+        trees: canonical(home.user().join(".octorato"), Follow::All)?,
+        brain: canonical(home.user().join(".claude"), Follow::All)?,
+        papers,
+        layout,
+    })
+}
+
+fn expand(home: &Home, folder: &str) -> Option<AbsPath> {
+    let path = match folder.strip_prefix('~') {
+        Some(rest) => home.user().join(rest.trim_start_matches('/')),
+        None => PathBuf::from(folder),
+    };
+    canonical(path, Follow::All)
+}
+
+fn prefs(loaded: &Loaded, papers: &AbsPath, project: Option<&Path>) -> Prefs {
+    let settings = &loaded.settings.worktree;
+    let from_project =
+        loaded.resolved.get("worktree.setup").is_some_and(|(o, _)| *o == Origin::Project);
+    let trusted = !from_project || is_approved(papers, project, &settings.setup);
+    Prefs {
+        start: match &settings.base {
+            Base::Head => Start::Head,
+            Base::Fresh => Start::Fresh,
+            Base::Ref(name) => Start::Rev(name.clone()),
+        },
+        ports: settings.ports,
+        setup: if trusted { settings.setup.clone() } else { Vec::new() },
+        waiting: if trusted { Vec::new() } else { settings.setup.clone() },
+        copy: settings.copy.clone(),
+        floor: settings.min_free_mb << 20,
+        resolver: loaded.settings.resolver.clone(),
+        ..Prefs::default()
+    }
+}
+
+/// Whether a person approved exactly these setup commands of exactly this project.
+fn is_approved(papers: &AbsPath, project: Option<&Path>, setup: &[String]) -> bool {
+    project.is_some_and(|p| std::fs::metadata(approval(papers, p, setup).as_path()).is_ok())
+}
+
+/// Remembers that a person approved a project's setup commands.
+pub fn approve(home: &Home, project: &Path, setup: &[String]) -> Result<(), TreeError> {
+    let papers = AbsPath::new(home.dir()).map(|d| d.join("trees"));
+    let papers = papers.ok_or_else(|| Refusal::Unknown(home.dir().display().to_string()))?;
+    let file = approval(&papers, project, setup);
+    let dir = papers.join("approved");
+    std::fs::create_dir_all(dir.as_path()).map_err(super::io(dir.as_path()))?;
+    std::fs::write(file.as_path(), setup.join("\n")).map_err(super::io(file.as_path()))
+}
+
+fn approval(papers: &AbsPath, project: &Path, setup: &[String]) -> AbsPath {
+    use sha2::{Digest, Sha256};
+    // Worktrees of a project share its approval: the repository is what was looked at.
+    let common = AbsPath::new(project).and_then(|p| git::root_of(&p)).map(|r| r.common);
+    let whose = common.map_or_else(|| project.display().to_string(), |c| c.to_string());
+    let text = format!("{whose}\0{}", setup.join("\0"));
+    papers.join("approved").join(lock::hex(&Sha256::digest(text.as_bytes())))
+}
+
+/// Work in processes of their own.
+#[derive(Debug)]
+struct Detached {
+    papers: AbsPath,
+}
+
+impl Jobs for Detached {
+    fn detach(&self, job: Job<'_>) -> bool {
+        let Ok(program) = std::env::current_exe() else { return false };
+        let mut command = Command::new(program);
+        // The applet is chosen by name, and the file may be called anything.
+        command.arg0("octo").args(["worktree"]);
+        match job {
+            Job::Prepare(path) => command.arg("prepare").arg(path.as_path()),
+            Job::Reap => command.arg("reap"),
+        };
+        let log = self.papers.join("jobs.log");
+        let open = || {
+            std::fs::create_dir_all(self.papers.as_path()).ok()?;
+            std::fs::OpenOptions::new().create(true).append(true).open(log.as_path()).ok()
+        };
+        let (Some(out), Some(err)) = (open(), open()) else { return false };
+        command.current_dir("/").stdin(Stdio::null()).stdout(out).stderr(err);
+        // A group of its own: the client ends a hook's group when the hook ends.
+        command.process_group(0).spawn().is_ok()
+    }
+}

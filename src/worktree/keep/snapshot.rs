@@ -1,0 +1,296 @@
+//! Owns taking a snapshot: the index and the working files of one tree, as two commits under a
+//! ref, byte for byte and without filters.
+//! Must never write the tree's own index or files, nor cost more than the verb it precedes.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::{Bounds, Keep, Kept, REFS, Reason, git_on, signed};
+use crate::git::Git;
+use crate::policy::facts::Root;
+use crate::policy::lane::AbsPath;
+use crate::worktree::{TreeError, facts, io, lock};
+
+/// Reflog entries of a tree that are looked through for commits nothing else holds.
+const REFLOG: usize = 200;
+const GITLINK: &str = "160000";
+
+/// Which files a snapshot covers beyond the changed and the untracked ones.
+#[derive(Debug, Clone, Default)]
+pub struct Extra {
+    /// Ignored paths to hold too, below the root.
+    pub ignored: Vec<PathBuf>,
+}
+
+/// What git says about a tree.
+#[derive(Debug, Default)]
+struct Status {
+    /// Paths whose working file differs from the index, or which git does not know.
+    loose: Vec<PathBuf>,
+    /// Something is staged.
+    staged: bool,
+    /// A merge left entries open.
+    unmerged: bool,
+    /// Nested repositories, which a snapshot cannot look into.
+    nested: Vec<String>,
+}
+
+/// Holds what a destructive verb could take: index, changed and untracked files of `root`.
+pub fn before(
+    root: &Root,
+    reason: &Reason,
+    extra: &Extra,
+    bounds: Bounds,
+) -> Result<Kept, TreeError> {
+    in_folder(root, &root.path, reason, extra, bounds)
+}
+
+/// The same for a tree whose folder was renamed.
+pub fn in_folder(
+    root: &Root,
+    folder: &AbsPath,
+    reason: &Reason,
+    extra: &Extra,
+    bounds: Bounds,
+) -> Result<Kept, TreeError> {
+    let git = git_on(root, folder);
+    let mut status = status(&git)?;
+    status.loose.extend(extra.ignored.iter().cloned());
+    if status.loose.is_empty() && !status.staged && !status.unmerged {
+        return Ok(Kept::Nothing);
+    }
+    let (bytes, files) = weigh(folder, &status.loose);
+    if bytes > bounds.bytes || files > bounds.files {
+        return Ok(Kept::TooBig { bytes, files });
+    }
+    let head = facts::commit_of(&git, "HEAD");
+    let scratch = Scratch::copy(&root.git_dir)?;
+    let own = git.clone().index(&scratch.0);
+    // An index with open entries has no tree; its sides are in the commits that are merged.
+    let index = if status.unmerged { None } else { Some(own.text(&["write-tree"])?) };
+    let missed = take_files(&own, folder, &status)?;
+    let work = own.text(&["write-tree"])?;
+    let mut parents: Vec<String> = head.iter().cloned().collect();
+    if let Some(index) = index {
+        parents.push(commit(&git, &index, &parents, "index", reason)?);
+    }
+    let commit = commit(&git, &work, &parents, &letter(root, reason), reason)?;
+    Ok(Kept::Ref(publish(&git, &commit, reason, missed)?))
+}
+
+/// Holds the commits of a tree that is about to go: its tip, and those only its reflog names.
+pub fn tip(root: &Root, reason: &Reason) -> Result<Option<Keep>, TreeError> {
+    let git = Git::new(root.common.as_path()).env("GIT_DIR", root.git_dir.as_path());
+    let Some(head) = facts::commit_of(&git, "HEAD") else { return Ok(None) };
+    let mut parents = vec![head.clone()];
+    parents.extend(only_in_reflog(&git, root, &head)?);
+    let tree = git.text(&["rev-parse", "HEAD^{tree}"])?;
+    let commit = commit(&git, &tree, &parents, &letter(root, reason), reason)?;
+    Ok(Some(publish(&git, &commit, reason, Vec::new())?))
+}
+
+/// Commits in the tree's own reflog that neither HEAD nor any branch reaches.
+fn only_in_reflog(git: &Git, root: &Root, head: &str) -> Result<Vec<String>, TreeError> {
+    let path = root.git_dir.join("logs/HEAD");
+    let text = std::fs::read_to_string(path.as_path()).unwrap_or_default();
+    let mut ids: Vec<&str> =
+        text.lines().rev().filter_map(|l| l.split(' ').nth(1)).take(REFLOG).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.retain(|id| *id != head && id.bytes().any(|b| b != b'0'));
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut args = vec!["rev-list", "--no-walk=unsorted", "--ignore-missing"];
+    args.extend(&ids);
+    args.extend(["--not", head, "--branches", "--remotes", "--tags"]);
+    // `--no-walk` ignores what `--not` reaches, so the walk is done and only named ids are taken.
+    args.retain(|a| *a != "--no-walk=unsorted");
+    let found = git.text(&args)?;
+    Ok(found.lines().filter(|l| ids.contains(l)).map(str::to_owned).collect())
+}
+
+fn status(git: &Git) -> Result<Status, TreeError> {
+    let out = git.run(&[
+        "status",
+        "--porcelain=v2",
+        "-z",
+        "--untracked-files=all",
+        "--no-renames",
+        "--ignore-submodules=dirty",
+    ])?;
+    let mut status = Status::default();
+    for field in out.fields() {
+        let line = field.as_bytes();
+        match line.first() {
+            Some(b'?') => status.untracked(line.get(2..).unwrap_or_default()),
+            Some(b'1') => status.changed(line),
+            Some(b'u') => {
+                status.unmerged = true;
+                status.loose.extend(nth_field(line, 10));
+            }
+            Some(_) | None => {}
+        }
+    }
+    Ok(status)
+}
+
+impl Status {
+    fn untracked(&mut self, path: &[u8]) {
+        if path.ends_with(b"/") {
+            self.nested.push(String::from_utf8_lossy(path).into_owned());
+        } else {
+            self.loose.push(PathBuf::from(OsStr::from_bytes(path)));
+        }
+    }
+
+    fn changed(&mut self, line: &[u8]) {
+        let code = |at| line.get(at).copied().unwrap_or(b'.');
+        self.staged |= code(2) != b'.';
+        if code(3) != b'.' {
+            self.loose.extend(nth_field(line, 8));
+        }
+    }
+}
+
+/// The rest of a status line from its n-th space-separated field on.
+fn nth_field(line: &[u8], n: usize) -> Option<PathBuf> {
+    line.splitn(n + 1, |b| *b == b' ').nth(n).map(|p| PathBuf::from(OsStr::from_bytes(p)))
+}
+
+fn weigh(folder: &AbsPath, paths: &[PathBuf]) -> (u64, usize) {
+    let sizes = paths.iter().filter_map(|p| {
+        let meta = std::fs::symlink_metadata(folder.as_path().join(p)).ok()?;
+        meta.is_file().then_some(meta.len())
+    });
+    (sizes.sum(), paths.len())
+}
+
+/// Puts the working files into the scratch index; returns what could not be held.
+fn take_files(own: &Git, folder: &AbsPath, status: &Status) -> Result<Vec<String>, TreeError> {
+    let mut missed = status.nested.clone();
+    let mut entries: Vec<u8> = Vec::new();
+    let mut files: BTreeMap<&Path, &str> = BTreeMap::new();
+    for path in &status.loose {
+        let full = folder.as_path().join(path);
+        match std::fs::symlink_metadata(&full) {
+            Err(_) => entry(&mut entries, "0", &"0".repeat(40), path),
+            Ok(meta) if meta.is_symlink() => {
+                let target = std::fs::read_link(&full).map_err(io(&full))?;
+                let git = own.clone().input(target.as_os_str().as_bytes());
+                let id = git.text(&["hash-object", "-w", "--stdin", "--no-filters"])?;
+                entry(&mut entries, "120000", &id, path);
+            }
+            Ok(meta) if meta.is_file() => {
+                let odd = path.as_os_str().as_bytes().contains(&b'\n');
+                if odd || std::fs::File::open(&full).is_err() {
+                    missed.push(path.display().to_string());
+                } else {
+                    let executable = meta.permissions().mode() & 0o111 != 0;
+                    files.insert(path, if executable { "100755" } else { "100644" });
+                }
+            }
+            Ok(_) => missed.push(path.display().to_string()),
+        }
+    }
+    let mut names: Vec<u8> = Vec::new();
+    for path in files.keys() {
+        names.extend_from_slice(path.as_os_str().as_bytes());
+        names.push(b'\n');
+    }
+    if !files.is_empty() {
+        let git = own.clone().input(names);
+        let ids = git.text(&["hash-object", "-w", "--no-filters", "--stdin-paths"])?;
+        for ((path, mode), id) in files.iter().zip(ids.lines()) {
+            entry(&mut entries, mode, id, path);
+        }
+    }
+    let args = ["update-index", "-z", "--add", "--replace", "--index-info"];
+    drop(own.clone().input(entries).run(&args)?);
+    Ok(missed)
+}
+
+fn entry(entries: &mut Vec<u8>, mode: &str, id: &str, path: &Path) {
+    debug_assert_ne!(mode, GITLINK, "a snapshot holds bytes, not pointers");
+    entries.extend_from_slice(format!("{mode} {id} 0\t").as_bytes());
+    entries.extend_from_slice(path.as_os_str().as_bytes());
+    entries.push(0);
+}
+
+fn letter(root: &Root, reason: &Reason) -> String {
+    let mut lines = vec![
+        format!("before {}", one_line(&reason.what)),
+        String::new(),
+        format!("Octo-Root: {}", root.path),
+    ];
+    if let Some(branch) = facts::branch_of(&root.git_dir) {
+        lines.push(format!("Octo-Branch: {branch}"));
+    }
+    for (name, value) in [("By", &reason.by), ("Owner", &reason.owner)] {
+        if let Some(value) = value {
+            lines.push(format!("Octo-{name}: {}", one_line(value)));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn one_line(text: &str) -> String {
+    text.chars().take(300).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+fn commit(
+    git: &Git,
+    tree: &str,
+    parents: &[String],
+    text: &str,
+    reason: &Reason,
+) -> Result<String, TreeError> {
+    let mut args = vec!["commit-tree", tree];
+    for parent in parents {
+        args.extend(["-p", parent]);
+    }
+    Ok(signed(git.clone(), reason.at).input(text).text(&args)?)
+}
+
+/// Names a snapshot by its time and commit: the same content in the same second is one snapshot.
+fn publish(
+    git: &Git,
+    commit: &str,
+    reason: &Reason,
+    missed: Vec<String>,
+) -> Result<Keep, TreeError> {
+    let name = format!("{:010}-{}", reason.at, commit.get(..8).unwrap_or(commit));
+    drop(git.run(&["update-ref", &format!("{REFS}{name}"), commit])?);
+    Ok(Keep { name, commit: commit.to_owned(), missed })
+}
+
+/// A private copy of a tree's index, gone with the value.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn copy(git_dir: &AbsPath) -> Result<Self, TreeError> {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let tag = lock::tag(git_dir);
+        let name = format!("octo-index-{tag}-{}-{count}", std::process::id());
+        let path = git_dir.join(name).as_path().to_owned();
+        match std::fs::copy(git_dir.join("index").as_path(), &path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(TreeError::Io(path, e)),
+            Ok(_) | Err(_) => Ok(Self(path)),
+        }
+    }
+}
+
+impl Drop for Scratch {
+    #[expect(clippy::disallowed_methods, reason = "this folder is the one that deletes")]
+    fn drop(&mut self) {
+        for path in [self.0.clone(), self.0.with_extension("lock")] {
+            // What is left behind is a copy of an index, in git's own folder.
+            drop(std::fs::remove_file(path));
+        }
+    }
+}

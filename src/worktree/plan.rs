@@ -1,0 +1,535 @@
+//! Owns the decision whether a session gets a tree, which one, where and from what.
+//! PURE: facts in, a decision or a refusal out. Must never adopt a branch or a folder that octo
+//! did not make for this very session: an old branch of the same name once became a wrong base.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::PathBuf;
+
+use super::row::TreeRow;
+use super::{Start, State};
+use crate::git::discover::{Head, Standing, Tree};
+use crate::policy::facts::{Root, RootKind};
+use crate::policy::lane::{AbsPath, Pid};
+
+/// Branches of session trees start with this.
+pub const PREFIX: &str = "dim/";
+/// How many suffixed names are tried before giving up.
+const TRIES: u32 = 100;
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// A person or an agent, by a command.
+    Command,
+    /// octo itself, for a session that must not write where it is.
+    Fork,
+}
+
+/// A wish for a tree.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// For this session.
+    pub session: Pid,
+    /// A further tree of the session, by the client's name for it.
+    pub name: Option<String>,
+    /// Where the session is, or the repository it named.
+    pub from: AbsPath,
+    /// Who asks.
+    pub via: Via,
+    /// What it should start from.
+    pub start: Start,
+}
+
+/// A branch and the commit it points at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tip {
+    /// The branch, short; none for a detached HEAD.
+    pub branch: Option<String>,
+    /// The commit.
+    pub commit: String,
+}
+
+/// Whether HEAD holds commits of another live session that nobody has published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unpublished {
+    /// None, or only the session's own.
+    None,
+    /// Somebody else's.
+    Foreign,
+}
+
+/// What is true around a request.
+#[derive(Debug, Clone)]
+pub struct CreateFacts {
+    /// This machine's name: an id made from it is no stable id.
+    pub host: String,
+    /// The work tree of `Request::from`.
+    pub root: Option<Root>,
+    /// The bare repository it lies in, when there is no work tree.
+    pub bare: Option<AbsPath>,
+    /// HEAD of the checkout a tree is made from; none when unborn.
+    pub head: Option<Tip>,
+    /// The published default branch (`origin/main`) and its commit.
+    pub default: Option<Tip>,
+    /// Commits of HEAD the default lacks, and the other way round.
+    pub distance: Option<(u64, u64)>,
+    /// Whose they are.
+    pub unpublished: Unpublished,
+    /// What `Start::Rev` means.
+    pub rev: Option<String>,
+    /// The repository's rows.
+    pub rows: Vec<TreeRow>,
+    /// The repository's registered trees.
+    pub trees: Vec<Tree>,
+    /// Branches below `dim/`, and `dim` itself, with their commits.
+    pub branches: BTreeMap<String, String>,
+    /// The folder that this repository's trees go to.
+    pub folder: AbsPath,
+    /// Names that exist in that folder.
+    pub occupied: BTreeSet<String>,
+    /// Free bytes there.
+    pub free: u64,
+    /// Free bytes that must remain.
+    pub floor: u64,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Decision {
+    /// The session has its tree already.
+    Existing(Box<TreeRow>),
+    /// Make this one.
+    New(Plan),
+    /// The session's folder is gone: make it again.
+    Again(Plan),
+}
+
+/// A tree to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Its row's id.
+    pub id: String,
+    /// Its folder.
+    pub path: AbsPath,
+    /// Its branch, short.
+    pub branch: String,
+    /// Whether the branch is there already.
+    pub from_branch: FromBranch,
+    /// The commit it starts from.
+    pub commit: String,
+    /// What the commit is called, for people.
+    pub label: String,
+    /// Commits ahead of and behind the published default.
+    pub distance: Option<(u64, u64)>,
+    /// Where its work goes home to.
+    pub target: Option<String>,
+    /// The session's folder below the root.
+    pub sub: Option<PathBuf>,
+    /// What the session should know.
+    pub notes: Vec<String>,
+}
+
+/// Whether a tree's branch is made with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FromBranch {
+    /// Made at the base.
+    Fresh,
+    /// Was kept from an earlier tree of the same session.
+    Kept,
+}
+
+/// Why there is no tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// The id cannot name a session for long; the reason.
+    Id(String, &'static str),
+    /// No git there.
+    NotARepository(AbsPath),
+    /// No work tree there.
+    Bare(AbsPath),
+    /// `.git` does not add up.
+    Unreadable(AbsPath),
+    /// Inside a linked worktree.
+    Linked {
+        /// Where it was asked for.
+        at: AbsPath,
+        /// Where to ask instead.
+        main: AbsPath,
+    },
+    /// No commit yet.
+    Unborn(AbsPath),
+    /// The revision names no commit.
+    NoSuchRev(String),
+    /// A branch is checked out elsewhere.
+    Held {
+        /// The branch.
+        branch: String,
+        /// The tree that has it.
+        holder: AbsPath,
+    },
+    /// A branch named `dim` leaves no room for `dim/…`.
+    Prefix(String),
+    /// No free name was found.
+    NoName(AbsPath),
+    /// The disk is nearly full.
+    Space {
+        /// Free bytes.
+        free: u64,
+        /// The floor.
+        floor: u64,
+        /// Trees that could go, largest first.
+        reclaimable: Vec<String>,
+    },
+    /// The main checkout, or the default branch, is nobody's to remove.
+    Main(AbsPath),
+    /// octo did not make it.
+    Foreign(AbsPath),
+    /// There is no such tree.
+    Unknown(String),
+    /// A tree that must be kept, and why.
+    Kept(String, Vec<String>),
+    /// Somebody else has work there.
+    Occupied(AbsPath, Vec<String>),
+    /// Not now, for this reason.
+    NotNow(String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id, why) => write!(f, "`{}` is no session id: {why}", id.escape_debug()),
+            Self::NotARepository(at) => write!(f, "{at} is not in a git repository"),
+            Self::Bare(at) => write!(f, "{at} is a bare repository: there is no checkout to copy"),
+            Self::Unreadable(at) => {
+                write!(f, "{at}: its .git does not name a repository that names it back")
+            }
+            Self::Linked { at, main } => {
+                write!(
+                    f,
+                    "{at} is a linked worktree itself; ask from the main checkout: --repo {main}"
+                )
+            }
+            Self::Unborn(at) => write!(f, "{at} has no commit yet: make one first"),
+            Self::NoSuchRev(rev) => write!(f, "`{rev}` names no commit"),
+            Self::Held { branch, holder } => {
+                write!(f, "branch {branch} is checked out in {holder}")
+            }
+            Self::Prefix(commit) => {
+                write!(
+                    f,
+                    "a branch named `dim` ({}) leaves no room for dim/…: rename it",
+                    short(commit)
+                )
+            }
+            Self::NoName(folder) => write!(f, "no free name in {folder}"),
+            Self::Space { free, floor, reclaimable } => {
+                write!(f, "{} MiB free, {} must remain", free >> 20, floor >> 20)?;
+                if !reclaimable.is_empty() {
+                    write!(f, "; reclaimable: {}", reclaimable.join(", "))?;
+                }
+                Ok(())
+            }
+            Self::Main(at) => write!(f, "{at} is the main checkout: octo never removes it"),
+            Self::Foreign(at) => write!(f, "{at} was not made by octo: octo never removes it"),
+            Self::Unknown(what) => write!(f, "no tree of octo is called {what}"),
+            Self::Kept(id, why) => write!(f, "{id} is kept: {}", why.join("; ")),
+            Self::Occupied(at, who) => write!(f, "{at} is in use by {}", who.join(", ")),
+            Self::NotNow(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// The first digits of a commit id, as people read them.
+#[must_use]
+pub fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
+
+/// Decides what a request gets.
+pub fn create(request: &Request, facts: &CreateFacts) -> Result<Decision, Refusal> {
+    let session = request.session.as_str();
+    stable(session, &facts.host)?;
+    let root = repository(request, facts)?;
+    let label = request.name.as_deref().map(folder_name);
+    let id = match &label {
+        Some(name) => format!("{session}.{name}"),
+        None => session.to_owned(),
+    };
+    if let Some(row) = own_row(&id, request, facts) {
+        return returning(row, request, root, facts);
+    }
+    if request.via == Via::Command
+        && let RootKind::Linked { main } = &root.kind
+    {
+        return Err(Refusal::Linked { at: root.path.clone(), main: main.clone() });
+    }
+    if let Some(commit) = facts.branches.get("dim") {
+        return Err(Refusal::Prefix(commit.clone()));
+    }
+    space(facts)?;
+    let base = base(request, root, facts)?;
+    let (id, notes) = free_name(&id, facts)?;
+    let branch = format!("{PREFIX}{id}");
+    Ok(Decision::New(base.plan(id, branch, sub(request, root), facts, notes)))
+}
+
+/// Whether an id can name a session, its branch and its folder.
+pub fn stable(id: &str, host: &str) -> Result<(), Refusal> {
+    let no = |why| Err(Refusal::Id(id.to_owned(), why));
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let stem =
+        id.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['-', '_', '.', ':']);
+    let host_stem = host.split('.').next().unwrap_or(host);
+    if id.is_empty() {
+        return no("it is empty");
+    }
+    if id.bytes().all(|b| b.is_ascii_digit()) {
+        return no("it looks like a process number, which the next process will have too");
+    }
+    if !host_stem.is_empty() && [id, stem].iter().any(|s| *s == host || *s == host_stem) {
+        return no("it is made from the machine's name, which all its sessions share");
+    }
+    if !id.chars().all(plain) || id.len() > 200 {
+        return no("a branch and a folder must be able to carry it whole");
+    }
+    let odd = id.starts_with(['-', '.']) || id.ends_with('.') || id.contains("..");
+    let lock = id.rsplit_once('.').is_some_and(|(_, end)| end == "lock");
+    if odd || lock {
+        return no("git refuses it as a branch name");
+    }
+    Ok(())
+}
+
+/// A name as a folder and a branch can carry it; told apart by the session's id before it.
+fn folder_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    let name: String = name.chars().take(60).map(plain).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "tree".to_owned() } else { name.to_owned() }
+}
+
+fn repository<'a>(request: &Request, facts: &'a CreateFacts) -> Result<&'a Root, Refusal> {
+    let Some(root) = &facts.root else {
+        return Err(match &facts.bare {
+            Some(bare) => Refusal::Bare(bare.clone()),
+            None => Refusal::NotARepository(request.from.clone()),
+        });
+    };
+    match root.kind {
+        RootKind::Unreadable => Err(Refusal::Unreadable(root.path.clone())),
+        RootKind::Main | RootKind::Linked { .. } => Ok(root),
+    }
+}
+
+/// The session's row for this request; one whose folder stands goes before one that had to be
+/// replaced. The client's name may belong to the session's main tree.
+fn own_row<'a>(id: &str, request: &Request, facts: &'a CreateFacts) -> Option<&'a TreeRow> {
+    let fits = |r: &&TreeRow| {
+        let named = request.name.is_some() && r.name == request.name;
+        let number = r.id.strip_prefix(id).and_then(|s| s.strip_prefix('-'));
+        r.id == id || named || (r.name == request.name && number.is_some_and(is_number))
+    };
+    let mine: Vec<&TreeRow> =
+        facts.rows.iter().filter(|r| r.session == request.session).filter(fits).collect();
+    mine.iter().copied().find(|r| whole(r, facts)).or_else(|| mine.first().copied())
+}
+
+fn whole(row: &TreeRow, facts: &CreateFacts) -> bool {
+    let standing = |t: &&Tree| t.path == row.path && t.standing == Standing::Whole;
+    row.stands() && facts.trees.iter().any(|t| standing(&t))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// A session that has (or had) a tree comes back.
+fn returning(
+    row: &TreeRow,
+    request: &Request,
+    root: &Root,
+    facts: &CreateFacts,
+) -> Result<Decision, Refusal> {
+    if whole(row, facts) {
+        return Ok(Decision::Existing(Box::new(row.clone())));
+    }
+    let registered = facts.trees.iter().find(|t| t.path == row.path);
+    space(facts)?;
+    let interrupted = row.state == State::Preparing;
+    let mut notes = Vec::new();
+    if !interrupted {
+        notes.push(format!("the folder {} was gone and is made again", row.path));
+    }
+    let name = row.path.as_path().file_name().map(|n| n.to_string_lossy().into_owned());
+    let in_the_way = !interrupted
+        && name.is_some_and(|n| facts.occupied.contains(&n))
+        && registered.is_none_or(|t| t.standing == Standing::Foreign);
+    let mut id = row.id.clone();
+    if in_the_way {
+        notes = vec![format!(
+            "{} is there but is no worktree of this repository: left alone",
+            row.path
+        )];
+        id = free_name(&row.id, facts)?.0;
+    }
+    let path = if id == row.id { row.path.clone() } else { facts.folder.join(&id) };
+    let kept = facts.branches.get(&row.branch);
+    let held = facts.trees.iter().find(|t| {
+        t.head == Head::Branch(row.branch.clone())
+            && t.path != row.path
+            && t.standing != Standing::Vanished
+    });
+    if let (Some(commit), None) = (kept, held) {
+        return Ok(Decision::Again(Plan {
+            id,
+            path,
+            branch: row.branch.clone(),
+            from_branch: FromBranch::Kept,
+            commit: commit.clone(),
+            label: row.branch.clone(),
+            distance: None,
+            target: row.target.clone(),
+            sub: row.sub.clone().or_else(|| sub(request, root)),
+            notes,
+        }));
+    }
+    let base = base(request, root, facts)?;
+    match held {
+        Some(tree) => notes.push(format!("its branch is now used in {}", tree.path)),
+        None => notes.push(format!("its branch {} was gone too", row.branch)),
+    }
+    let branch = if held.is_some() {
+        format!("{PREFIX}{}", free_name(&row.id, facts)?.0)
+    } else {
+        row.branch.clone()
+    };
+    Ok(Decision::Again(base.plan(id, branch, row.sub.clone(), facts, notes).at(path)))
+}
+
+struct Base {
+    commit: String,
+    label: String,
+    distance: Option<(u64, u64)>,
+    target: Option<String>,
+    note: Option<String>,
+}
+
+impl Base {
+    fn plan(
+        self,
+        id: String,
+        branch: String,
+        sub: Option<PathBuf>,
+        facts: &CreateFacts,
+        mut notes: Vec<String>,
+    ) -> Plan {
+        notes.extend(self.note);
+        Plan {
+            path: facts.folder.join(&id),
+            id,
+            branch,
+            from_branch: FromBranch::Fresh,
+            commit: self.commit,
+            label: self.label,
+            distance: self.distance,
+            target: self.target,
+            sub,
+            notes,
+        }
+    }
+}
+
+impl Plan {
+    fn at(mut self, path: AbsPath) -> Self {
+        self.path = path;
+        self
+    }
+}
+
+fn base(request: &Request, root: &Root, facts: &CreateFacts) -> Result<Base, Refusal> {
+    let head = facts.head.as_ref().ok_or_else(|| Refusal::Unborn(root.path.clone()))?;
+    let local = facts.default.as_ref().and_then(local_name);
+    let from_head = |note| Base {
+        commit: head.commit.clone(),
+        label: head.branch.clone().unwrap_or_else(|| "a detached HEAD".to_owned()),
+        distance: facts.distance,
+        target: head.branch.clone(),
+        note,
+    };
+    let published = |tip: &Tip, note| Base {
+        commit: tip.commit.clone(),
+        label: tip.branch.clone().unwrap_or_default(),
+        distance: Some((0, 0)),
+        target: local.clone().or_else(|| head.branch.clone()),
+        note,
+    };
+    Ok(match (&request.start, &facts.default) {
+        (Start::Rev(rev), _) => Base {
+            commit: facts.rev.clone().ok_or_else(|| Refusal::NoSuchRev(rev.clone()))?,
+            label: rev.clone(),
+            distance: None,
+            target: head.branch.clone(),
+            note: None,
+        },
+        (Start::Fresh, Some(tip)) => published(tip, None),
+        (Start::Fresh, None) => {
+            from_head(Some("there is no published default branch: made from HEAD".to_owned()))
+        }
+        (Start::Head, Some(tip)) if facts.unpublished == Unpublished::Foreign => {
+            let why = "HEAD holds unpublished commits of another live session";
+            published(
+                tip,
+                Some(format!(
+                    "{why}: made from {}",
+                    tip.branch.as_deref().unwrap_or("the default")
+                )),
+            )
+        }
+        (Start::Head, _) => from_head(None),
+    })
+}
+
+/// `origin/main` as the local branch `main`.
+fn local_name(tip: &Tip) -> Option<String> {
+    tip.branch.as_deref()?.split_once('/').map(|(_, name)| name.to_owned())
+}
+
+fn sub(request: &Request, root: &Root) -> Option<PathBuf> {
+    let below = request.from.below(&root.path)?;
+    (!below.as_os_str().is_empty()).then(|| below.to_owned())
+}
+
+fn space(facts: &CreateFacts) -> Result<(), Refusal> {
+    if facts.free >= facts.floor {
+        return Ok(());
+    }
+    let gone = |r: &&TreeRow| matches!(r.state, State::Landed { .. });
+    let reclaimable = facts.rows.iter().filter(gone).take(2).map(|r| r.path.to_string()).collect();
+    Err(Refusal::Space { free: facts.free, floor: facts.floor, reclaimable })
+}
+
+/// The id itself, or with a number behind it when its folder or branch is somebody else's.
+fn free_name(id: &str, facts: &CreateFacts) -> Result<(String, Vec<String>), Refusal> {
+    let free = |name: &str| {
+        let branch = format!("{PREFIX}{name}");
+        !facts.occupied.contains(name)
+            && !facts.branches.contains_key(&branch)
+            && !facts.rows.iter().any(|r| r.id == name || r.branch == branch)
+            && !facts.trees.iter().any(|t| t.head == Head::Branch(branch.clone()))
+    };
+    if free(id) {
+        return Ok((id.to_owned(), Vec::new()));
+    }
+    let stale = facts.branches.get(&format!("{PREFIX}{id}"));
+    let note =
+        stale.map(|c| format!("branch {PREFIX}{id} ({}) is there already: left alone", short(c)));
+    (2..TRIES)
+        .map(|n| format!("{id}-{n}"))
+        .find(|name| free(name))
+        .map(|name| (name, note.into_iter().collect()))
+        .ok_or_else(|| Refusal::NoName(facts.folder.clone()))
+}
