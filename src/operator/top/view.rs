@@ -83,7 +83,7 @@ fn table(frame: &mut Frame, app: &App, area: Rect) {
             }
         };
         let indent = if process.kind == "session" { "" } else { "└ " };
-        let root = process.trees.first().or(process.root.as_ref());
+        let root = process.trees.first().map(|tree| &tree.path).or(process.root.as_ref());
         let root = root.map_or("-".to_owned(), |root| fit(&tilde(root, &app.home), width));
         Row::new([
             format!("{indent}{}", harmless(&process.short)),
@@ -143,8 +143,13 @@ fn held(app: &App, area: Rect) -> Paragraph<'static> {
     let working = process.lanes.iter().map(|held| line("lane", held));
     let custody = process.custody.iter().map(|held| line("kept", held));
     let rows = usize::from(area.height).saturating_sub(1);
-    let total = process.lanes.len() + process.custody.len();
-    let mut lines: Vec<Line> = working.chain(custody).take(rows).collect();
+    let trees = process.trees.iter().map(|tree| {
+        let landing = tree.retry.as_deref().map(|retry| format!("; to land it: {retry}"));
+        let text = format!("tree {} {}{}", tree.branch, tree.state, landing.unwrap_or_default());
+        Line::from(fit(&harmless(&text), width))
+    });
+    let total = process.trees.len() + process.lanes.len() + process.custody.len();
+    let mut lines: Vec<Line> = trees.chain(working).chain(custody).take(rows).collect();
     if total > rows {
         lines.pop();
         lines.push(Line::from(format!("and {} more", total + 1 - rows)));
