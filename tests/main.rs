@@ -17,6 +17,7 @@ mod mcp_writes;
 mod races;
 mod real_agents;
 mod real_endings;
+mod real_forks;
 mod real_sessions;
 mod real_wiring;
 mod scenarios;
