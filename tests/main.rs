@@ -14,6 +14,7 @@ mod field_reports;
 mod floor;
 mod lane_life;
 mod mcp_writes;
+mod operator;
 mod races;
 mod real_agents;
 mod real_endings;

@@ -15,8 +15,12 @@ const SETTINGS: &[Option<&str>] = &[
     None,
     Some("{}"),
     Some("{\n  \"model\": \"opus\"\n}\n"),
-    Some("{\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [ ]\r\n\t},\r\n\t\"permissions\": {\"allow\": [\"Bash\"]}\r\n}"),
-    Some("{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"guard\"}]}]}}\n\n"),
+    Some(
+        "{\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [ ]\r\n\t},\r\n\t\"permissions\": {\"allow\": [\"Bash\"]}\r\n}",
+    ),
+    Some(
+        "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"guard\"}]}]}}\n\n",
+    ),
 ];
 
 fn settings(machine: &Machine) -> PathBuf {
@@ -133,8 +137,7 @@ fn what_loosens_a_guard_is_closed_to_agents_and_to_pipes() {
         &["ps", "--release", "anybody"],
     ] {
         let mut command = machine.command("octo");
-        let refused: Reply =
-            command.args(args).env("CLAUDECODE", "1").output().unwrap().into();
+        let refused: Reply = command.args(args).env("CLAUDECODE", "1").output().unwrap().into();
         assert_eq!(refused.code, Some(1), "{args:?}: {refused:?}");
         assert!(refused.stderr.contains("the operator's"), "{args:?}: {refused:?}");
     }
@@ -295,7 +298,9 @@ fn settings_are_checked_with_place_and_the_nearest_right_word() {
     let mut command = machine.command("octo");
     command.args(["config", "show", "--json"]).current_dir(&repo.root);
     let shown = json_of(&command.output().unwrap().into());
-    let of = |key: &str| (shown["settings"][key]["value"].clone(), shown["settings"][key]["origin"].clone());
+    let of = |key: &str| {
+        (shown["settings"][key]["value"].clone(), shown["settings"][key]["origin"].clone())
+    };
     assert_eq!(of("fence"), (json!("require"), json!("user")));
     assert_eq!(of("land"), (json!("never"), json!("project")));
     assert_eq!(of("isolation"), (json!("auto"), json!("default")));
