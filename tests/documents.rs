@@ -4,8 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use octo::applet::{Always, WIRES};
 use octo::config::{commented_default, schema};
+use octo::operator::cli::Cli;
 use octo::policy::rules::{GUARDS, RULES};
 use octo::wiring::entry::{Entry, hooks_of};
 use octo::wiring::merge::{Wiring, merge};
@@ -100,4 +103,68 @@ fn example_arms_are_read_as_arms() {
     let text = fs::read_to_string(file("config/arms-paths.example.json")).unwrap();
     let arms = octo::hook::arms::parse(&text, Path::new("/home/dev")).unwrap();
     assert_eq!(arms.len(), 3);
+}
+
+/// Every `octo …` that a document shows, in code spans and in blocks; generated tables aside.
+fn commands_in(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let (mut block, mut generated) = (false, false);
+    for line in text.lines() {
+        generated = line == "<!-- rules -->" || (generated && line != "<!-- /rules -->");
+        if generated {
+            continue;
+        }
+        if line.starts_with("```") {
+            block = !block;
+            continue;
+        }
+        if block {
+            found.extend(line.split(" && ").map(str::trim).map(str::to_owned));
+        } else {
+            found.extend(line.split('`').skip(1).step_by(2).map(str::to_owned));
+        }
+    }
+    found.retain(|command| command.starts_with("octo ") && !command.contains('…'));
+    found
+}
+
+#[test]
+fn every_command_shown_is_one_that_octo_understands() {
+    let mut shown = 0;
+    for name in [
+        "README.md",
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+        "skills/session-isolation/SKILL.md",
+        "skills/landing-work/SKILL.md",
+        "skills/worktree-cleanup/SKILL.md",
+        "skills/recovering/SKILL.md",
+    ] {
+        for command in commands_in(&fs::read_to_string(file(name)).unwrap()) {
+            let words = shell_words::split(&command).unwrap();
+            // `octo exec` and `octo dim` are applets with an argv of their own.
+            if words.get(1).is_some_and(|verb| verb == "exec" || verb == "dim") {
+                continue;
+            }
+            if let Err(why) = Cli::try_parse_from(&words) {
+                let help = matches!(why.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+                assert!(help, "{name} shows `{command}`: {why}");
+            }
+            shown += 1;
+        }
+    }
+    assert!(shown > 30, "only {shown} commands were found");
+}
+
+#[test]
+fn every_hint_of_the_rules_is_a_command_that_octo_understands() {
+    let remedies =
+        RULES.iter().map(|rule| rule.remedy).chain(GUARDS.iter().map(|rule| rule.remedy));
+    for command in remedies.flat_map(commands_in) {
+        // A bare verb stands for the command with its arguments.
+        let words = shell_words::split(&command).unwrap();
+        let known = Cli::command();
+        let verb = words.get(1).unwrap();
+        assert!(known.find_subcommand(verb).is_some(), "a remedy names `{command}`");
+    }
 }

@@ -15,6 +15,7 @@ mod floor;
 mod lane_life;
 mod mcp_writes;
 mod operator;
+mod plugin;
 mod races;
 mod real_agents;
 mod real_endings;
