@@ -15,6 +15,7 @@ mod floor;
 mod lane_life;
 mod mcp_writes;
 mod operator;
+mod operator_terminal;
 mod plugin;
 mod races;
 mod real_agents;
