@@ -10,6 +10,8 @@ mod client_driver;
 mod documents;
 mod fail_closed;
 mod fence_attacks;
+mod fence_reach;
+mod fence_work;
 mod field_reports;
 mod floor;
 mod lane_life;

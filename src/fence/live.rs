@@ -2,9 +2,11 @@
 //! Replacing a held file from outside (as an editor does) silently takes its mount away, so the
 //! kernel's mount table is watched as well as the claims. It never loosens anything.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
 
 use rustix::fs::inotify;
 
@@ -29,14 +31,21 @@ pub(super) struct Live<'a> {
     /// Temporary and cache folders.
     pub(super) scratch: &'a [AbsPath],
     table: File,
-    watch: OwnedFd,
+    watch: Option<OwnedFd>,
+    stamps: Vec<Stamp>,
     outside: OwnedFd,
 }
+
+/// What a file looked like.
+type Stamp = Option<(u64, u64, i64, i64)>;
 
 /// Something new in a folder.
 const NEW: inotify::WatchFlags = inotify::WatchFlags::CREATE.union(inotify::WatchFlags::MOVED_TO);
 /// The table was written.
 const WRITTEN: inotify::WatchFlags = inotify::WatchFlags::MODIFY.union(NEW);
+
+/// How often a path is tried to be closed, a millisecond apart.
+const ATTEMPTS: u32 = 100;
 
 /// Everything a guard is made of besides what it opens itself.
 pub(super) struct Parts<'a> {
@@ -57,17 +66,48 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// Starts watching. Must be called inside the namespace whose mounts are guarded.
+    /// Starts guarding. Must be called inside the namespace whose mounts are guarded.
     pub(super) fn start(parts: Parts<'a>) -> io::Result<Self> {
         let Parts { inside, outside, plan, who, git, source, scratch } = parts;
-        let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
         let table = File::open("/proc/self/mountinfo")?;
-        let live = Self { inside, plan, who, git, source, scratch, table, watch, outside };
-        for path in live.source.wakes() {
-            live.look_at(&path, WRITTEN);
+        let (watch, stamps) = (None, Vec::new());
+        let mut live =
+            Self { inside, plan, who, git, source, scratch, table, watch, stamps, outside };
+        live.stamps = live.look();
+        // Gone when its mount was to be made, and there again now.
+        if live.plan.absent.iter().any(|p| live.inside.read_only(p).is_some()) {
+            live.refresh();
         }
-        live.look_at_absent();
         Ok(live)
+    }
+
+    /// Has the kernel say when something changes, instead of looking. Not from the start: letting a
+    /// watch go costs a process ten milliseconds of its exit, which a short command would feel.
+    pub(super) fn watch_from_now_on(&mut self) -> io::Result<()> {
+        let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
+        let watch = inotify::init(flags)?;
+        for path in self.source.wakes() {
+            add(&watch, &path, WRITTEN);
+        }
+        self.watch = Some(watch);
+        self.refresh();
+        Ok(())
+    }
+
+    /// Looks whether claims or absent paths have changed since it was asked last.
+    pub(super) fn changed(&mut self) -> bool {
+        let now = self.look();
+        let changed = now != self.stamps;
+        self.stamps = now;
+        changed
+    }
+
+    fn look(&self) -> Vec<Stamp> {
+        let stamp = |path: &AbsPath| {
+            let meta = fs::symlink_metadata(path.as_path()).ok()?;
+            Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
+        };
+        self.source.wakes().iter().map(stamp).chain(self.plan.absent.iter().map(stamp)).collect()
     }
 
     /// Goes back to the view without the fence, so that the table stays writable for us even where
@@ -82,15 +122,16 @@ impl<'a> Live<'a> {
         self.table.as_fd()
     }
 
-    /// Claims and folders of absent paths: readable says that something changed.
-    pub(super) fn watch(&self) -> BorrowedFd<'_> {
-        self.watch.as_fd()
+    /// Claims and folders of absent paths, once they are watched: readable when one changed.
+    pub(super) fn watch(&self) -> Option<BorrowedFd<'_>> {
+        self.watch.as_ref().map(AsFd::as_fd)
     }
 
     /// Empties the queue of changes; what they were is looked up afresh anyway.
     pub(super) fn drain(&self) {
+        let Some(watch) = &self.watch else { return };
         let mut space = [0_u8; 4096];
-        while rustix::io::read(&self.watch, &mut space).is_ok_and(|n| n > 0) {}
+        while rustix::io::read(watch, &mut space).is_ok_and(|n| n > 0) {}
     }
 
     /// Reads the claims again and closes what is not closed. An unreadable table changes nothing:
@@ -121,10 +162,7 @@ impl<'a> Live<'a> {
     fn repair(&mut self) {
         let inside = &self.inside;
         for mount in self.plan.mounts.iter().filter(|m| m.mode == Mode::ReadOnly) {
-            if inside.read_only(&mount.path) == Some(false) {
-                // Lost only when the path vanished again: then the next change brings us back.
-                let _again = inside.mount(&mount.path, Mode::ReadOnly);
-            }
+            close(inside, &mount.path);
         }
         let pins: Vec<AbsPath> = self
             .plan
@@ -139,18 +177,30 @@ impl<'a> Live<'a> {
     }
 
     fn look_at_absent(&self) {
+        let Some(watch) = &self.watch else { return };
         for path in &self.plan.absent {
             let mut at = path.parent();
             while let Some(dir) = at {
-                if self.look_at(&dir, NEW) {
+                if add(watch, &dir, NEW) {
                     break;
                 }
                 at = dir.parent();
             }
         }
     }
+}
 
-    fn look_at(&self, path: &AbsPath, flags: inotify::WatchFlags) -> bool {
-        inotify::add_watch(&self.watch, path.as_path(), flags).is_ok()
+/// Closes a path again. The kernel tells of a replaced file a moment before its new name can be
+/// mounted on, so a failure is not final.
+fn close(inside: &Inside, path: &AbsPath) {
+    for _attempt in 0..ATTEMPTS {
+        if inside.read_only(path) != Some(false) || inside.mount(path, Mode::ReadOnly).is_ok() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+fn add(watch: &OwnedFd, path: &AbsPath, flags: inotify::WatchFlags) -> bool {
+    inotify::add_watch(watch, path.as_path(), flags).is_ok()
 }

@@ -99,22 +99,28 @@ const NAMED: [&str; 16] = [
 ];
 
 /// Temporary and cache folders that exist here, links resolved. A variable that names the home
-/// folder or the root of the file system is not believed: it would open everything.
+/// folder or one around it is not believed: it would open everything.
 #[must_use]
 pub fn scratch(env: &dyn Fn(&str) -> Option<String>) -> Vec<AbsPath> {
-    let home = env("HOME").and_then(AbsPath::new);
-    let mut all: Vec<AbsPath> = SHARED.iter().filter_map(AbsPath::new).collect();
+    let home = env("HOME").and_then(AbsPath::new).and_then(|h| real(&h));
+    let around = |p: &AbsPath| home.as_ref().is_some_and(|h| h.within(p)) || p.parent().is_none();
+    let named = NAMED.iter().filter_map(|name| env(name)).filter_map(AbsPath::new);
+    let mut all: Vec<AbsPath> = named.filter_map(|p| real(&p)).filter(|p| !around(p)).collect();
+    all.extend(SHARED.iter().filter_map(AbsPath::new).filter_map(|p| real(&p)));
     if let Some(home) = &home {
-        all.extend(BELOW_HOME.iter().map(|name| home.join(name)));
+        all.extend(BELOW_HOME.iter().filter_map(|name| entry(&home.join(name))));
     }
-    all.extend(NAMED.iter().filter_map(|name| env(name)).filter_map(AbsPath::new));
-    let mut found: Vec<AbsPath> = all
-        .iter()
-        .filter_map(|p| fs::canonicalize(p.as_path()).ok())
-        .filter_map(AbsPath::new)
-        .filter(|p| !home.as_ref().is_some_and(|h| h.within(p)))
-        .collect();
-    found.sort();
-    found.dedup();
-    found
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn real(path: &AbsPath) -> Option<AbsPath> {
+    fs::canonicalize(path.as_path()).ok().and_then(AbsPath::new)
+}
+
+/// The same for an entry of a folder that is already real: one question instead of one per part.
+fn entry(path: &AbsPath) -> Option<AbsPath> {
+    let meta = fs::symlink_metadata(path.as_path()).ok()?;
+    if meta.is_symlink() { real(path) } else { Some(path.clone()) }
 }
