@@ -18,6 +18,7 @@ mod lane_life;
 mod mcp_writes;
 mod operator;
 mod operator_terminal;
+mod packaging;
 mod plugin;
 mod races;
 mod real_agents;
