@@ -7,6 +7,7 @@
 mod arms;
 mod bash_gate;
 mod client_driver;
+mod documents;
 mod fail_closed;
 mod fence_attacks;
 mod fence_reach;
@@ -17,6 +18,10 @@ mod floor;
 mod git_oracle;
 mod lane_life;
 mod mcp_writes;
+mod operator;
+mod operator_terminal;
+mod packaging;
+mod plugin;
 mod races;
 mod real_agents;
 mod real_endings;
