@@ -1,16 +1,25 @@
-//! A newcomer's first write: its tree is made, and the denial says where.
+//! A newcomer's first write: its tree is made, and the denial says where. Isolation that fails is
+//! said, and the gates go on guarding the shared checkout.
 
 use super::context::Context;
 use super::pretool::Settled;
 use super::reply;
-use crate::kernel::store::Kernel;
+use crate::kernel::StateError;
+use crate::kernel::store::{Kernel, PresenceRow};
 use crate::policy::lane::AbsPath;
 use crate::policy::telling;
 use crate::policy::verdict::{Denial, Note, Verdict, What};
 use crate::shield::Reply;
-use crate::worktree::apply::Made;
 use crate::worktree::engine::Engine;
-use crate::worktree::{State, TreeError};
+use crate::worktree::{State, TreeRow};
+
+/// What came of sending a session away.
+pub enum Sent {
+    /// It has a tree; this is the refusal that says so.
+    Told(Reply),
+    /// It could not get one and may go on here: judge again, and say these words.
+    Stays(String),
+}
 
 /// Makes the session's tree and tells it where to work.
 pub fn send(
@@ -18,77 +27,108 @@ pub fn send(
     kernel: &mut Kernel,
     settled: &Settled,
     root: &AbsPath,
-) -> Reply {
-    let Verdict::Deny(denial) = &settled.outcome.verdict else { return reply::pass() };
-    let mut lines = vec![telling::tell(denial, &settled.facts)];
-    match make(context, root) {
-        Ok(made) => lines.extend(ready(&made, denial, root)),
-        Err(why) => lines.extend(failed(context, kernel, root, &why)),
-    }
-    reply::deny(&lines.join("\n"))
-}
-
-fn make(context: &Context<'_>, root: &AbsPath) -> Result<Made, String> {
-    let engine = Engine::new(&context.home, Some(root.as_path()));
-    let engine = engine.ok_or("there is no home directory")?;
-    let inside = context.cwd.as_ref().filter(|cwd| cwd.within(root));
-    let made = engine.fork(&context.actor.session, inside.unwrap_or(root));
-    made.map_err(|e: TreeError| e.to_string())
-}
-
-fn ready(made: &Made, denial: &Denial, root: &AbsPath) -> Vec<String> {
-    let row = &made.row;
-    let mut lines = vec![match &row.state {
-        State::Failed { why } => {
-            format!("your own worktree {} could not be filled: {why}", row.path)
-        }
-        State::Preparing => format!(
-            "your own worktree is {} (branch {}); it is being filled: wait with `octo worktree show {}` until it says ready",
-            row.place(),
-            row.branch,
-            row.id
-        ),
-        State::Ready
-        | State::Waiting { .. }
-        | State::Attention { .. }
-        | State::Landed { .. }
-        | State::Burying { .. }
-        | State::Archived { .. } => {
-            format!("your own worktree is {} (branch {})", row.place(), row.branch)
-        }
-    }];
-    if !made.base.is_empty() {
-        lines.push(format!("it starts from {}", made.base));
-    }
-    let target = denial.target.as_ref().and_then(|p| p.below(root));
-    if let Some(rest) = target.filter(|rest| !rest.as_os_str().is_empty()) {
-        lines.push(format!("this path there: {}", row.path.join(rest)));
-    }
-    lines.push(format!("cd {} and go on there; bring the work home with: octo save", row.place()));
-    lines.extend(made.notes.iter().take(8).map(|note| telling::plain(note)));
-    lines
-}
-
-/// The session is told, the journal has it, and the gates go on guarding the shared checkout: it
-/// works there like one that came first, unless a setting requires isolation.
-fn failed(context: &Context<'_>, kernel: &mut Kernel, root: &AbsPath, why: &str) -> Vec<String> {
-    let session = &context.actor.session;
-    let require = context.settings.require;
-    let text = format!("NOT isolated: {why}");
-    let note = Note { root: Some(root.to_string()), reason: Some(text.clone()), ..Note::default() };
-    drop(kernel.transact(|tx| {
-        if !require {
-            for row in tx.presence_of(session)?.into_iter().filter(|p| p.root == *root) {
-                tx.put_presence(&crate::kernel::store::PresenceRow { wrote: true, ..row })?;
-            }
-        }
-        tx.journal(session, What::Fork, note);
-        Ok(())
-    }));
-    let next = if require {
-        "settings require a worktree of your own: tell the person, then try again"
-    } else {
-        "you share this checkout from now on and its gates hold for you; repeat the call"
+) -> Result<Sent, StateError> {
+    let Verdict::Deny(denial) = &settled.outcome.verdict else {
+        return Ok(Sent::Told(reply::pass()));
     };
-    vec![telling::plain(&text), next.to_owned()]
+    let engine = Engine::new(&context.home, Some(root.as_path()));
+    let made = match &engine {
+        Some(engine) => {
+            engine.fork(&context.actor.session, root).map_err(|e| telling::plain(&e.to_string()))
+        }
+        None => Err("the worktrees' folder has no usable path".to_owned()),
+    };
+    match made {
+        Ok(made) => {
+            let text = told(denial, settled, root, &made.row, &made.base, &made.notes);
+            Ok(Sent::Told(reply::deny(&text)))
+        }
+        Err(why) => match fall_back(context, engine.as_ref(), root) {
+            Some(copy) => Ok(Sent::Told(reply::deny(&format!(
+                "{}\nNOT isolated: {why}\na plain copy without git is at {copy}: work there",
+                telling::head(denial, &settled.facts)
+            )))),
+            None => stay(context, kernel, settled, denial, root, &why),
+        },
+    }
+}
+
+/// A plain copy, where a setting names a folder for it.
+fn fall_back(context: &Context<'_>, engine: Option<&Engine>, root: &AbsPath) -> Option<AbsPath> {
+    let folder = context.settings.fallback.as_deref()?;
+    engine?.fall_back(&context.actor.session, root, folder).ok()
+}
+
+fn told(
+    denial: &Denial,
+    settled: &Settled,
+    root: &AbsPath,
+    row: &TreeRow,
+    base: &str,
+    notes: &[String],
+) -> String {
+    let place = row.place();
+    let mut lines = vec![telling::head(denial, &settled.facts)];
+    let from = if base.is_empty() { String::new() } else { format!(", from {base}") };
+    lines.push(format!("you have a worktree of your own: {place} (branch {}{from})", row.branch));
+    let asked = denial.target.as_ref().and_then(|t| t.below(root)).map(|rest| row.path.join(rest));
+    lines.push(match asked {
+        Some(path) => format!("do this there: {path}"),
+        None => format!("do this there: cd {place}"),
+    });
+    lines.push(format!(
+        "edit, build and commit in it; {root} is read-only for you while others work there"
+    ));
+    if row.state == State::Preparing {
+        lines.push(
+            "its files are still being checked out: octo worktree show tells when it is ready"
+                .to_owned(),
+        );
+    }
+    lines.extend(notes.iter().map(|n| telling::plain(n)));
+    lines.join("\n")
+}
+
+/// No tree could be made: stop where isolation is required, else go on here, said aloud.
+fn stay(
+    context: &Context<'_>,
+    kernel: &mut Kernel,
+    settled: &Settled,
+    denial: &Denial,
+    root: &AbsPath,
+    why: &str,
+) -> Result<Sent, StateError> {
+    let session = &context.actor.session;
+    kernel.transact(|tx| {
+        let note = Note {
+            reason: Some(format!("not isolated: {why}")),
+            root: Some(root.to_string()),
+            ..Note::default()
+        };
+        tx.journal(session, What::Fork, note);
+        if !context.settings.require {
+            let known = tx.presence_in(root)?.into_iter().find(|p| p.session == *session);
+            let since = tx.now().tick;
+            let fresh = || PresenceRow {
+                root: root.clone(),
+                session: session.clone(),
+                since,
+                wrote: false,
+                forked: None,
+            };
+            let row = known.unwrap_or_else(fresh);
+            tx.put_presence(&PresenceRow { wrote: true, ..row })?;
+        }
+        Ok(())
+    })?;
+    if context.settings.require {
+        let text = format!(
+            "{}\nNOT isolated: {why}\nisolation is required here, so nothing is written; mend that, or a person sets require = false",
+            telling::head(denial, &settled.facts)
+        );
+        return Ok(Sent::Told(reply::deny(&text)));
+    }
+    Ok(Sent::Stays(format!(
+        "octo: NOT isolated: {why}; you share {root} with others, and the gates guard their work"
+    )))
 }

@@ -258,11 +258,6 @@ pub static GUARDS: &[GuardRule] = &[
         remedy: "`octo on`",
     },
     GuardRule {
-        id: RuleId("keep.bounds"),
-        summary: "an overwrite of somebody else's uncommitted bytes that are too many to hold first",
-        remedy: "commit or copy them, then try again",
-    },
-    GuardRule {
         id: RuleId("fence.write"),
         summary: "a running command touched a path the kernel fence keeps for somebody else",
         remedy: "write elsewhere, or work in a worktree of your own",
