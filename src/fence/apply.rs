@@ -385,6 +385,13 @@ pub(super) fn landlock_version() -> Option<u32> {
     u32::try_from(version).ok().filter(|v| *v > 0)
 }
 
+/// True for a descriptor that the command would inherit.
+pub(super) fn stays_open(number: i32) -> bool {
+    // SAFETY: reads a flag of a number; one that is not open is an error, not undefined.
+    let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
+    flags >= 0 && flags & libc::FD_CLOEXEC == 0
+}
+
 /// Lets a descriptor go when the command starts.
 pub(super) fn close_on_exec(number: i32) {
     // SAFETY: sets a flag on a number; one that is not open is an error, not undefined.

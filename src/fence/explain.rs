@@ -107,8 +107,16 @@ pub fn explain(stderr: &str, exit: Option<i32>, plan: &FencePlan) -> Vec<Hit> {
         let Some((_, refusal)) = REFUSALS.iter().find(|(word, _)| line.contains(word)) else {
             continue;
         };
-        for path in paths(line, plan) {
-            let Some(hit) = closed(&path, *refusal, line, plan) else { continue };
+        let words = paths(line, plan);
+        let mut here: Vec<Hit> = words.iter().filter_map(|p| closed(p, line, plan)).collect();
+        if here.is_empty() {
+            here.extend(match refusal {
+                Refusal::Across | Refusal::Busy => pinned(&words, line, plan),
+                Refusal::Denied => outside(&words, line, plan),
+                Refusal::ReadOnly => None,
+            });
+        }
+        for hit in here {
             if !hits.iter().any(|h| h.kind == hit.kind && h.path == hit.path) {
                 hits.push(hit);
             }
@@ -138,41 +146,133 @@ fn paths(line: &str, plan: &FencePlan) -> Vec<AbsPath> {
     out
 }
 
-fn closed(path: &AbsPath, refusal: Refusal, line: &str, plan: &FencePlan) -> Option<Hit> {
-    let hit = |kind, at: &AbsPath, hold: Option<&Hold>| {
-        Some(Hit { kind, path: at.clone(), hold: hold.cloned(), line: line.trim().to_owned() })
-    };
-    // The innermost reason is the one that is felt.
-    let inner = plan
+/// The innermost reason for which a path is closed: the one that is felt.
+fn closed(path: &AbsPath, line: &str, plan: &FencePlan) -> Option<Hit> {
+    let (at, why) = plan
         .closed
         .iter()
         .filter(|(at, _)| path.within(at))
-        .max_by_key(|(at, _)| at.as_path().components().count());
-    if let Some((at, why)) = inner {
-        return match why {
-            Why::Held(hold) => hit(Kind::Held, at, Some(hold)),
-            Why::GitDir { hold, .. } => hit(Kind::GitDir, at, hold.as_ref()),
-            Why::Closed => hit(Kind::Closed, at, None),
-        };
+        .max_by_key(|(at, _)| at.as_path().components().count())?;
+    let kind = match why {
+        Why::Held(_) => Kind::Held,
+        Why::GitDir { .. } => Kind::GitDir,
+        Why::Closed => Kind::Closed,
+    };
+    Some(Hit { kind, path: at.clone(), hold: holder(why), line: line.trim().to_owned() })
+}
+
+/// A folder that cannot be moved, or across whose border nothing can: the folder the line names, or
+/// the innermost one around what it names.
+fn pinned(words: &[AbsPath], line: &str, plan: &FencePlan) -> Option<Hit> {
+    let inside = |at: &AbsPath| plan.trees.iter().any(|t| at.within(t) && at != t);
+    let named = words.iter().filter(|p| plan.closed.iter().any(|(at, _)| at.within(p)));
+    let around = plan.mounts.iter().filter(|m| m.mode == Mode::Pin).map(|m| &m.path);
+    let around = around.filter(|pin| inside(pin) && words.iter().any(|p| p.within(pin)));
+    let at = named
+        .filter(|p| inside(p))
+        .chain(around)
+        .max_by_key(|at| at.as_path().components().count())?;
+    let hold = plan.closed.iter().filter(|(c, _)| c.within(at)).find_map(|(_, why)| holder(why));
+    Some(Hit { kind: Kind::Pinned, path: at.clone(), hold, line: line.trim().to_owned() })
+}
+
+/// A path written out in the line that lies outside of every write folder.
+fn outside(words: &[AbsPath], line: &str, plan: &FencePlan) -> Option<Hit> {
+    let path = words
+        .iter()
+        .find(|p| line.contains(p.key().as_ref()) && !plan.write.iter().any(|w| p.within(w)))?;
+    Some(Hit { kind: Kind::Outside, path: path.clone(), hold: None, line: line.trim().to_owned() })
+}
+
+fn holder(why: &Why) -> Option<Hold> {
+    match why {
+        Why::Held(hold) => Some(hold.clone()),
+        Why::GitDir { hold, .. } => hold.clone(),
+        Why::Closed => None,
     }
-    let pin = plan.mounts.iter().find(|m| m.mode == Mode::Pin && path.within(&m.path));
-    let above = plan.closed.iter().find(|(at, _)| at.within(path) && at != path);
-    match refusal {
-        Refusal::Across | Refusal::Busy => {
-            let hold = above.and_then(|(_, why)| match why {
-                Why::Held(hold) => Some(hold),
-                Why::GitDir { hold, .. } => hold.as_ref(),
-                Why::Closed => None,
-            });
-            let at = pin.map(|m| &m.path).or(above.map(|_| path))?;
-            hit(Kind::Pinned, at, hold)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fence::plan::Mount;
+    use crate::policy::facts::Basis;
+    use crate::policy::lane::Pid;
+    use crate::policy::verdict::Holder;
+
+    fn abs(path: &str) -> AbsPath {
+        AbsPath::new(path).unwrap()
+    }
+
+    fn plan() -> FencePlan {
+        let pid = Pid::new("a-1").unwrap();
+        let holder =
+            Holder { session: pid.clone(), pid, kind: "builder".into(), age: 9, silent: 4 };
+        let hold = Hold {
+            path: abs("/w/src/auth/held.rs"),
+            root: Some(abs("/w")),
+            basis: Basis::Lane,
+            holder,
+        };
+        let git = Why::GitDir { root: abs("/w"), hold: Some(hold.clone()) };
+        FencePlan {
+            mounts: vec![Mount { path: abs("/w/src/auth"), mode: Mode::Pin }],
+            closed: vec![
+                (abs("/w/src/auth/held.rs"), Why::Held(hold)),
+                (abs("/w/.git"), git),
+                (abs("/h/kernel"), Why::Closed),
+            ],
+            write: vec![abs("/w"), abs("/tmp")],
+            absent: Vec::new(),
+            aliased: Vec::new(),
+            links: Vec::new(),
+            trees: vec![abs("/w")],
+            dir: abs("/w/src"),
         }
-        // A plain word of the sentence joined to a folder is inside that folder, so only what is
-        // outside of all of them can be meant here.
-        Refusal::Denied if !plan.write.iter().any(|w| path.within(w)) && line.contains('/') => {
-            let written = line.contains(path.key().as_ref());
-            written.then(|| hit(Kind::Outside, path, None)).flatten()
+    }
+
+    fn kinds(text: &str) -> Vec<(&'static str, String)> {
+        let hits = explain(text, Some(1), &plan());
+        hits.iter().map(|h| (h.kind.rule(), h.path.to_string())).collect()
+    }
+
+    #[test]
+    fn a_refusal_is_recognised_however_it_is_worded() {
+        let held = ("fence.held", "/w/src/auth/held.rs".to_owned());
+        for line in [
+            "bash: line 1: auth/held.rs: Read-only file system",
+            "bash: /w/src/auth/held.rs: Read-only file system",
+            "cp: cannot create regular file '/w/src/auth/held.rs': Read-only file system",
+            "rm: cannot remove \u{2018}auth/held.rs\u{2019}: Device or resource busy",
+            "error: unable to unlink old 'src/auth/held.rs': Device or resource busy",
+            "OSError: [Errno 30] Read-only file system: '/w/src/auth/held.rs'",
+            "Error: EROFS: read-only file system, open '/w/src/auth/held.rs'",
+            "failed to write `/w/src/auth/held.rs`: Read-only file system (os error 30)",
+        ] {
+            assert_eq!(kinds(line), vec![held.clone()], "{line}");
         }
-        Refusal::Denied | Refusal::ReadOnly => None,
+        let git = ("fence.gitdir", "/w/.git".to_owned());
+        let lock = "fatal: Unable to create '/w/.git/index.lock': Read-only file system";
+        assert_eq!(kinds(lock), vec![git]);
+        let across = "fatal: renaming 'src/auth/free.rs' failed: Invalid cross-device link";
+        assert_eq!(kinds(across), vec![("fence.pinned", "/w/src/auth".to_owned())]);
+        let outside = "touch: cannot touch '/etc/x': Permission denied";
+        assert_eq!(kinds(outside), vec![("fence.outside", "/etc/x".to_owned())]);
+    }
+
+    #[test]
+    fn what_others_refuse_is_not_called_ours() {
+        for line in [
+            "cat: /w/src/auth/held.rs: No such file or directory",
+            "bash: /w/run.sh: Permission denied",
+            "umount: /mnt: target is busy.",
+            "mount: /mnt: WARNING: source write-protected, mounted read-only",
+            "error[E0308]: mismatched types in src/auth/held.rs",
+            "rm: cannot remove '/w/lib/x': Device or resource busy",
+        ] {
+            assert_eq!(kinds(line), vec![], "{line}");
+        }
+        let fine = "bash: auth/held.rs: Read-only file system";
+        assert!(explain(fine, Some(0), &plan()).is_empty());
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn sweep(plan: &FencePlan) -> io::Result<()> {
         let Some(number) = entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok()) else {
             continue;
         };
-        if number > 2 && leads_around(number, plan) {
+        if number > 2 && apply::stays_open(number) && leads_around(number, plan) {
             apply::close_on_exec(number);
         }
     }

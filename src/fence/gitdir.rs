@@ -69,6 +69,8 @@ pub(super) fn rules(
         if at_work(asked, tree).is_some() && asked.git == GitWrite::None {
             continue;
         }
+        // The common directory may lie inside a closed checkout, the shared one of a forked session.
+        draft.open(&tree.common);
         draft.open(&tree.git_dir);
         for name in ["objects", "refs", "logs"] {
             let part = tree.common.join(name);
@@ -86,4 +88,81 @@ fn at_work<'a>(asked: &'a Asked<'_>, root: &Root) -> Option<&'a Hold> {
         Some(at) => *at == root.path,
         None => h.path.within(&root.path),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fence::plan::tests::{Paper, held, hold, linked_root, main_root, planned, shown};
+    use crate::fence::{GitWrite, Level};
+    use crate::policy::facts::Basis;
+
+    fn disk() -> Paper {
+        let there = vec![
+            "/w/a.rs",
+            "/t/b.rs",
+            "/t/.git",
+            "/o/c.rs",
+            "/o/.git",
+            "/w/.git/HEAD",
+            "/w/.git/index",
+            "/w/.git/config",
+            "/w/.git/hooks/x",
+            "/w/.git/info/exclude",
+            "/w/.git/objects/00",
+            "/w/.git/refs/heads/main",
+            "/w/.git/logs/HEAD",
+            "/w/.git/worktrees/t/HEAD",
+            "/w/.git/worktrees/o/HEAD",
+        ];
+        Paper { there, branch: Some("/w/.git/refs/heads/main"), ..Paper::default() }
+    }
+
+    #[test]
+    fn a_proved_form_opens_index_and_refs_and_leaves_hooks_and_configuration_closed() {
+        let lane = vec![hold("/w/a.rs", "/w", Basis::Lane)];
+        let holds = held(lane, vec![main_root("/w")], vec![main_root("/w")]);
+        let plan = planned(&holds, GitWrite::OwnIndex, Level::Full, &disk());
+        let want = [
+            "pin /w/.git",
+            "ro /w/.git/config",
+            "ro /w/.git/hooks",
+            "ro /w/.git/info",
+            "ro /w/a.rs",
+        ];
+        assert_eq!(shown(&plan), want);
+        let plan = planned(&holds, GitWrite::Full, Level::Full, &disk());
+        assert_eq!(shown(&plan), ["ro /w/a.rs"]);
+    }
+
+    #[test]
+    fn a_linked_worktree_gets_its_own_part_and_nobody_elses() {
+        let lanes = vec![hold("/w/a.rs", "/w", Basis::Lane), hold("/o/c.rs", "/o", Basis::Lane)];
+        let mine = linked_root("/t", "/w", "t");
+        let roots = vec![main_root("/w"), linked_root("/o", "/w", "o")];
+        let holds = held(lanes, vec![mine], roots);
+        let mounts = shown(&planned(&holds, GitWrite::None, Level::Full, &disk()));
+        for closed in ["HEAD", "index", "config", "hooks", "info", "worktrees", "refs/heads/main"] {
+            assert!(mounts.contains(&format!("ro /w/.git/{closed}")), "{closed}: {mounts:?}");
+        }
+        assert!(mounts.contains(&"open /w/.git/worktrees/t".to_owned()), "{mounts:?}");
+        assert!(!mounts.contains(&"ro /w/.git".to_owned()), "packed-refs.lock: {mounts:?}");
+    }
+
+    #[test]
+    fn somebody_elses_work_in_our_own_worktree_closes_all_of_the_git_directory() {
+        let mine = linked_root("/t", "/w", "t");
+        let lane = vec![hold("/t/b.rs", "/t", Basis::Lane)];
+        let holds = held(lane, vec![mine.clone()], vec![mine]);
+        let mounts = shown(&planned(&holds, GitWrite::None, Level::Full, &disk()));
+        assert_eq!(mounts, ["ro /t/.git", "ro /t/b.rs", "ro /w/.git"]);
+        let mounts = shown(&planned(&holds, GitWrite::OwnIndex, Level::Full, &disk()));
+        assert!(mounts.contains(&"open /w/.git/worktrees/t".to_owned()), "{mounts:?}");
+        assert!(mounts.contains(&"ro /w/.git/index".to_owned()), "the main checkout's: {mounts:?}");
+    }
+
+    #[test]
+    fn without_anybody_else_at_work_the_git_directory_is_ones_own() {
+        let holds = held(vec![], vec![main_root("/w")], vec![]);
+        assert!(shown(&planned(&holds, GitWrite::None, Level::Full, &disk())).is_empty());
+    }
 }

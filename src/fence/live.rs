@@ -2,15 +2,17 @@
 //! Replacing a held file from outside (as an editor does) silently takes its mount away, so the
 //! kernel's mount table is watched as well as the claims. It never loosens anything.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
 
 use rustix::fs::inotify;
 
 use super::apply::Inside;
 use super::look::RealDisk;
-use super::plan::{Asked, FencePlan, Mode, plan};
+use super::plan::{Asked, FencePlan, Mode, Why, plan};
 use super::{GitWrite, HoldSource, Level, Who};
 use crate::policy::lane::AbsPath;
 
@@ -28,15 +30,34 @@ pub(super) struct Live<'a> {
     pub(super) source: &'a dyn HoldSource,
     /// Temporary and cache folders.
     pub(super) scratch: &'a [AbsPath],
+    /// Switches of the machine and of the fence.
+    pub(super) switches: &'a [AbsPath],
     table: File,
-    watch: OwnedFd,
+    watch: Option<OwnedFd>,
+    stamps: Vec<Stamp>,
     outside: OwnedFd,
+    waiting: Waiting,
 }
+
+/// Whether something is still to be closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// All is closed.
+    No,
+    /// A git directory, for the git that is at work in it.
+    ForGit,
+}
+
+/// What a file looked like.
+type Stamp = Option<(u64, u64, i64, i64)>;
 
 /// Something new in a folder.
 const NEW: inotify::WatchFlags = inotify::WatchFlags::CREATE.union(inotify::WatchFlags::MOVED_TO);
 /// The table was written.
 const WRITTEN: inotify::WatchFlags = inotify::WatchFlags::MODIFY.union(NEW);
+
+/// How often a path is tried to be closed, a millisecond apart.
+const ATTEMPTS: u32 = 100;
 
 /// Everything a guard is made of besides what it opens itself.
 pub(super) struct Parts<'a> {
@@ -54,20 +75,70 @@ pub(super) struct Parts<'a> {
     pub(super) source: &'a dyn HoldSource,
     /// Temporary and cache folders.
     pub(super) scratch: &'a [AbsPath],
+    /// Switches of the machine and of the fence.
+    pub(super) switches: &'a [AbsPath],
 }
 
 impl<'a> Live<'a> {
-    /// Starts watching. Must be called inside the namespace whose mounts are guarded.
+    /// Starts guarding. Must be called inside the namespace whose mounts are guarded.
     pub(super) fn start(parts: Parts<'a>) -> io::Result<Self> {
-        let Parts { inside, outside, plan, who, git, source, scratch } = parts;
-        let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
+        let Parts { inside, outside, plan, who, git, source, scratch, switches } = parts;
         let table = File::open("/proc/self/mountinfo")?;
-        let live = Self { inside, plan, who, git, source, scratch, table, watch, outside };
-        for path in live.source.wakes() {
-            live.look_at(&path, WRITTEN);
+        let (watch, stamps) = (None, Vec::new());
+        let mut live = Self {
+            inside,
+            plan,
+            who,
+            git,
+            source,
+            scratch,
+            switches,
+            table,
+            watch,
+            stamps,
+            outside,
+            waiting: Waiting::No,
+        };
+        live.stamps = live.look();
+        // Gone when its mount was to be made, and there again now.
+        if live.plan.absent.iter().any(|p| live.inside.read_only(p).is_some()) {
+            live.refresh();
         }
-        live.look_at_absent();
         Ok(live)
+    }
+
+    /// Has the kernel say when something changes, instead of looking. Not from the start: letting a
+    /// watch go costs a process ten milliseconds of its exit, which a short command would feel.
+    pub(super) fn watch_from_now_on(&mut self) -> io::Result<()> {
+        let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
+        let watch = inotify::init(flags)?;
+        for path in self.source.wakes() {
+            add(&watch, &path, WRITTEN);
+        }
+        self.watch = Some(watch);
+        self.refresh();
+        Ok(())
+    }
+
+    /// True while something is left to be closed as soon as that does no damage.
+    pub(super) fn waits(&self) -> bool {
+        self.waiting == Waiting::ForGit
+    }
+
+    /// Looks whether claims or absent paths have changed since it was asked last.
+    pub(super) fn changed(&mut self) -> bool {
+        let now = self.look();
+        let changed = now != self.stamps;
+        self.stamps = now;
+        changed
+    }
+
+    fn look(&self) -> Vec<Stamp> {
+        let stamp = |path: &AbsPath| {
+            let meta = fs::symlink_metadata(path.as_path()).ok()?;
+            Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
+        };
+        self.source.wakes().iter().map(stamp).chain(self.plan.absent.iter().map(stamp)).collect()
     }
 
     /// Goes back to the view without the fence, so that the table stays writable for us even where
@@ -82,15 +153,16 @@ impl<'a> Live<'a> {
         self.table.as_fd()
     }
 
-    /// Claims and folders of absent paths: readable says that something changed.
-    pub(super) fn watch(&self) -> BorrowedFd<'_> {
-        self.watch.as_fd()
+    /// Claims and folders of absent paths, once they are watched: readable when one changed.
+    pub(super) fn watch(&self) -> Option<BorrowedFd<'_>> {
+        self.watch.as_ref().map(AsFd::as_fd)
     }
 
     /// Empties the queue of changes; what they were is looked up afresh anyway.
     pub(super) fn drain(&self) {
+        let Some(watch) = &self.watch else { return };
         let mut space = [0_u8; 4096];
-        while rustix::io::read(&self.watch, &mut space).is_ok_and(|n| n > 0) {}
+        while rustix::io::read(watch, &mut space).is_ok_and(|n| n > 0) {}
     }
 
     /// Reads the claims again and closes what is not closed. An unreadable table changes nothing:
@@ -103,6 +175,7 @@ impl<'a> Live<'a> {
                 dir: &self.plan.dir,
                 level: Level::Full,
                 scratch: self.scratch,
+                switches: self.switches,
             };
             let new = plan(&asked, &RealDisk);
             for mount in new.mounts {
@@ -111,6 +184,7 @@ impl<'a> Live<'a> {
                 }
             }
             self.plan.absent = new.absent;
+            self.plan.closed = new.closed;
         }
         self.repair();
         self.look_at_absent();
@@ -120,10 +194,13 @@ impl<'a> Live<'a> {
     /// the old mount, where the closed file must be closed as well.
     fn repair(&mut self) {
         let inside = &self.inside;
+        self.waiting = Waiting::No;
         for mount in self.plan.mounts.iter().filter(|m| m.mode == Mode::ReadOnly) {
-            if inside.read_only(&mount.path) == Some(false) {
-                // Lost only when the path vanished again: then the next change brings us back.
-                let _again = inside.mount(&mount.path, Mode::ReadOnly);
+            // Closed half-way through its work, git would leave a lock that nobody can remove.
+            if inside.read_only(&mount.path) == Some(false) && locked(&self.plan, &mount.path) {
+                self.waiting = Waiting::ForGit;
+            } else {
+                close(inside, &mount.path);
             }
         }
         let pins: Vec<AbsPath> = self
@@ -139,18 +216,37 @@ impl<'a> Live<'a> {
     }
 
     fn look_at_absent(&self) {
+        let Some(watch) = &self.watch else { return };
         for path in &self.plan.absent {
             let mut at = path.parent();
             while let Some(dir) = at {
-                if self.look_at(&dir, NEW) {
+                if add(watch, &dir, NEW) {
                     break;
                 }
                 at = dir.parent();
             }
         }
     }
+}
 
-    fn look_at(&self, path: &AbsPath, flags: inotify::WatchFlags) -> bool {
-        inotify::add_watch(&self.watch, path.as_path(), flags).is_ok()
+/// True for a git directory in which git is at work.
+fn locked(plan: &FencePlan, path: &AbsPath) -> bool {
+    let git = plan.closed.iter().any(|(at, why)| at == path && matches!(why, Why::GitDir { .. }));
+    let lock = |name: &str| fs::symlink_metadata(path.join(name).as_path()).is_ok();
+    git && (lock("index.lock") || lock("HEAD.lock"))
+}
+
+/// Closes a path again. The kernel tells of a replaced file a moment before its new name can be
+/// mounted on, so a failure is not final.
+fn close(inside: &Inside, path: &AbsPath) {
+    for _attempt in 0..ATTEMPTS {
+        if inside.read_only(path) != Some(false) || inside.mount(path, Mode::ReadOnly).is_ok() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+fn add(watch: &OwnedFd, path: &AbsPath, flags: inotify::WatchFlags) -> bool {
+    inotify::add_watch(watch, path.as_path(), flags).is_ok()
 }

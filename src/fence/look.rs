@@ -98,23 +98,60 @@ const NAMED: [&str; 16] = [
     "npm_config_cache",
 ];
 
+/// What makes the kernel run a program outside of any fence, or stop. Only root can write there.
+const SWITCHES: [&str; 5] =
+    ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+
+/// A folder with nothing in it but this program and its names, which are links and cannot be
+/// closed one by one.
+const OWN_FOLDER: &str = "octo/bin";
+
+/// Switches that must stay closed: this program itself, and for root the machine's.
+#[must_use]
+pub fn switches(user: Rights) -> Vec<AbsPath> {
+    let own = std::env::current_exe().ok().and_then(AbsPath::new).map(|program| {
+        let folder = program.parent().filter(|f| f.as_path().ends_with(OWN_FOLDER));
+        folder.unwrap_or(program)
+    });
+    let machine: &[&str] = match user {
+        Rights::Root => &SWITCHES,
+        Rights::Ordinary => &[],
+    };
+    own.into_iter().chain(machine.iter().filter_map(AbsPath::new)).collect()
+}
+
+/// Whose command it is to the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    /// Uid 0.
+    Root,
+    /// Everybody else.
+    Ordinary,
+}
+
 /// Temporary and cache folders that exist here, links resolved. A variable that names the home
-/// folder or the root of the file system is not believed: it would open everything.
+/// folder or one around it is not believed: it would open everything.
 #[must_use]
 pub fn scratch(env: &dyn Fn(&str) -> Option<String>) -> Vec<AbsPath> {
-    let home = env("HOME").and_then(AbsPath::new);
-    let mut all: Vec<AbsPath> = SHARED.iter().filter_map(AbsPath::new).collect();
+    let home = env("HOME").and_then(AbsPath::new).and_then(|h| real(&h));
+    let around = |p: &AbsPath| home.as_ref().is_some_and(|h| h.within(p)) || p.parent().is_none();
+    let named = NAMED.iter().filter_map(|name| env(name)).filter_map(AbsPath::new);
+    let mut all: Vec<AbsPath> = named.filter_map(|p| real(&p)).filter(|p| !around(p)).collect();
+    all.extend(SHARED.iter().filter_map(AbsPath::new).filter_map(|p| real(&p)));
     if let Some(home) = &home {
-        all.extend(BELOW_HOME.iter().map(|name| home.join(name)));
+        all.extend(BELOW_HOME.iter().filter_map(|name| entry(&home.join(name))));
     }
-    all.extend(NAMED.iter().filter_map(|name| env(name)).filter_map(AbsPath::new));
-    let mut found: Vec<AbsPath> = all
-        .iter()
-        .filter_map(|p| fs::canonicalize(p.as_path()).ok())
-        .filter_map(AbsPath::new)
-        .filter(|p| !home.as_ref().is_some_and(|h| h.within(p)))
-        .collect();
-    found.sort();
-    found.dedup();
-    found
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn real(path: &AbsPath) -> Option<AbsPath> {
+    fs::canonicalize(path.as_path()).ok().and_then(AbsPath::new)
+}
+
+/// The same for an entry of a folder that is already real: one question instead of one per part.
+fn entry(path: &AbsPath) -> Option<AbsPath> {
+    let meta = fs::symlink_metadata(path.as_path()).ok()?;
+    if meta.is_symlink() { real(path) } else { Some(path.clone()) }
 }

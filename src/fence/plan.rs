@@ -105,6 +105,8 @@ pub struct Asked<'a> {
     pub level: Level,
     /// Temporary and cache folders.
     pub scratch: &'a [AbsPath],
+    /// Switches of the machine and of the fence itself.
+    pub switches: &'a [AbsPath],
 }
 
 /// Turns what is held into a fence.
@@ -136,7 +138,7 @@ pub fn plan(asked: &Asked<'_>, disk: &dyn Disk) -> FencePlan {
             There::Dir => draft.close(&hold.path),
         }
     }
-    for path in &holds.closed {
+    for path in holds.closed.iter().chain(asked.switches) {
         out.closed.push((path.clone(), Why::Closed));
         if disk.there(path) != There::Missing {
             draft.close(path);
@@ -245,4 +247,217 @@ fn nearest(kept: &BTreeMap<AbsPath, Mode>, path: &AbsPath) -> Option<Mode> {
         at = dir.parent();
     }
     None
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::fence::{Company, Signals, narrow, seatbelt};
+    use crate::policy::facts::RootKind;
+    use crate::policy::lane::Pid;
+    use crate::policy::verdict::Holder;
+
+    /// A disk of a few paths: files end in a dot and letters, everything else is a folder.
+    #[derive(Default)]
+    pub(crate) struct Paper {
+        pub(crate) there: Vec<&'static str>,
+        pub(crate) linked: Vec<&'static str>,
+        pub(crate) branch: Option<&'static str>,
+    }
+
+    pub(crate) fn abs(path: &str) -> AbsPath {
+        AbsPath::new(path).unwrap()
+    }
+
+    impl Disk for Paper {
+        fn there(&self, path: &AbsPath) -> There {
+            if self.linked.iter().any(|l| abs(l) == *path) {
+                return There::File { links: 2 };
+            }
+            let file = path.as_path().extension().is_some();
+            match self.there.iter().map(|p| abs(p)).find(|p| p.within(path)) {
+                None => There::Missing,
+                Some(at) if at == *path && file => There::File { links: 1 },
+                Some(_) => There::Dir,
+            }
+        }
+
+        fn branch_file(&self, _root: &Root) -> Option<AbsPath> {
+            self.branch.map(abs)
+        }
+
+        fn list(&self, dir: &AbsPath) -> Vec<AbsPath> {
+            let below = self.there.iter().map(|p| abs(p)).filter(|p| p.within(dir) && p != dir);
+            let child = |p: AbsPath| {
+                let first = p.below(dir)?.components().next()?;
+                Some(dir.join(first.as_os_str()))
+            };
+            let mut all: Vec<AbsPath> = below.filter_map(child).collect();
+            all.sort();
+            all.dedup();
+            all
+        }
+    }
+
+    pub(crate) fn main_root(path: &str) -> Root {
+        let git = abs(path).join(".git");
+        Root { path: abs(path), kind: RootKind::Main, git_dir: git.clone(), common: git }
+    }
+
+    pub(crate) fn linked_root(path: &str, main: &str, id: &str) -> Root {
+        let common = abs(main).join(".git");
+        let git_dir = common.join("worktrees").join(id);
+        Root { path: abs(path), kind: RootKind::Linked { main: abs(main) }, git_dir, common }
+    }
+
+    pub(crate) fn hold(path: &str, root: &str, basis: Basis) -> Hold {
+        let pid = Pid::new("other").unwrap();
+        let holder =
+            Holder { session: pid.clone(), pid, kind: "session".into(), age: 1, silent: 1 };
+        Hold { path: abs(path), root: Some(abs(root)), basis, holder }
+    }
+
+    pub(crate) fn held(holds: Vec<Hold>, trees: Vec<Root>, roots: Vec<Root>) -> Holds {
+        Holds {
+            company: Company::Others,
+            holds,
+            trees,
+            folders: Vec::new(),
+            closed: Vec::new(),
+            roots,
+            signals: Signals::Inside,
+            need: Level::None,
+        }
+    }
+
+    pub(crate) fn planned(holds: &Holds, git: GitWrite, level: Level, disk: &Paper) -> FencePlan {
+        let dir = holds.trees.first().map_or_else(|| abs("/w"), |t| t.path.clone());
+        plan(&Asked { holds, git, dir: &dir, level, scratch: &[abs("/tmp")], switches: &[] }, disk)
+    }
+
+    /// The mounts as `mode path`, in order.
+    pub(crate) fn shown(plan: &FencePlan) -> Vec<String> {
+        let word = |mode| match mode {
+            Mode::ReadOnly => "ro",
+            Mode::Open => "open",
+            Mode::Pin => "pin",
+        };
+        plan.mounts.iter().map(|m| format!("{} {}", word(m.mode), m.path)).collect()
+    }
+
+    fn disk() -> Paper {
+        Paper {
+            there: vec![
+                "/w/src/a.rs",
+                "/w/src/b.rs",
+                "/w/lib/c.rs",
+                "/w/docs/x.md",
+                "/w/.git/HEAD",
+            ],
+            ..Paper::default()
+        }
+    }
+
+    #[test]
+    fn a_held_file_is_closed_its_folders_are_pinned_and_the_git_directory_is_closed() {
+        let holds = vec![hold("/w/src/a.rs", "/w", Basis::Lane)];
+        let holds = held(holds, vec![main_root("/w")], vec![main_root("/w")]);
+        let plan = planned(&holds, GitWrite::None, Level::Full, &disk());
+        assert_eq!(shown(&plan), ["ro /w/.git", "pin /w/src", "ro /w/src/a.rs"]);
+        assert_eq!(plan.write, [abs("/tmp"), abs("/w")]);
+    }
+
+    #[test]
+    fn what_lies_below_a_closed_folder_needs_no_mount_of_its_own() {
+        let holds = vec![
+            hold("/w/src", "/w", Basis::Lane),
+            hold("/w/src/a.rs", "/w", Basis::Lane),
+            hold("/w/src/new.rs", "/w", Basis::Lane),
+        ];
+        let holds = held(holds, vec![main_root("/w")], vec![]);
+        let plan = planned(&holds, GitWrite::None, Level::Full, &disk());
+        assert_eq!(shown(&plan), ["ro /w/src"]);
+        assert_eq!(plan.absent, [abs("/w/src/new.rs")]);
+    }
+
+    #[test]
+    fn custody_closes_the_git_directory_and_not_the_file() {
+        let holds = vec![hold("/w/src/a.rs", "/w", Basis::Custody)];
+        let holds = held(holds, vec![main_root("/w")], vec![main_root("/w")]);
+        let plan = planned(&holds, GitWrite::None, Level::Full, &disk());
+        assert_eq!(shown(&plan), ["ro /w/.git"]);
+    }
+
+    #[test]
+    fn a_tree_in_a_writable_folder_is_pinned_itself_and_without_landlock_everything_above_is() {
+        let holds = vec![hold("/tmp/w/a.rs", "/tmp/w", Basis::Lane)];
+        let holds = held(holds, vec![main_root("/tmp/w")], vec![]);
+        let disk = Paper { there: vec!["/tmp/w/a.rs"], ..Paper::default() };
+        let plan = planned(&holds, GitWrite::None, Level::Full, &disk);
+        assert_eq!(shown(&plan), ["pin /tmp/w", "ro /tmp/w/a.rs"]);
+        let plan = planned(&holds, GitWrite::None, Level::Mounts, &disk);
+        assert_eq!(shown(&plan), ["pin /tmp", "pin /tmp/w", "ro /tmp/w/a.rs"]);
+    }
+
+    #[test]
+    fn a_worktree_inside_a_held_or_closed_checkout_stays_open() {
+        let tree = linked_root("/w/.claude/worktrees/t", "/w", "t");
+        let there = vec!["/w/.claude/worktrees/t/a.rs", "/w/.git/worktrees/t/HEAD", "/w/src/a.rs"];
+        let disk = Paper { there, ..Paper::default() };
+        let lane = vec![hold("/w", "/w", Basis::Lane)];
+        let mut holds = held(lane, vec![tree], vec![main_root("/w")]);
+        let plan = planned(&holds, GitWrite::None, Level::Full, &disk);
+        let mounts = shown(&plan);
+        assert!(mounts.contains(&"ro /w".to_owned()), "{mounts:?}");
+        assert!(mounts.contains(&"open /w/.claude/worktrees/t".to_owned()), "{mounts:?}");
+        assert!(mounts.contains(&"open /w/.git".to_owned()), "{mounts:?}");
+        holds.closed = vec![abs("/w/.claude/worktrees/t")];
+        let plan = planned(&holds, GitWrite::None, Level::Full, &disk);
+        assert!(!shown(&plan).contains(&"open /w/.claude/worktrees/t".to_owned()));
+    }
+
+    #[test]
+    fn what_cannot_be_mounted_on_is_told_apart() {
+        let lanes = ["/w/src/a.rs", "/w/gone.rs"].map(|p| hold(p, "/w", Basis::Lane)).to_vec();
+        let holds = held(lanes, vec![main_root("/w")], vec![]);
+        let disk = Paper { linked: vec!["/w/src/a.rs"], ..disk() };
+        let plan = planned(&holds, GitWrite::None, Level::Full, &disk);
+        assert_eq!(
+            (plan.absent, plan.aliased),
+            (vec![abs("/w/gone.rs")], vec![abs("/w/src/a.rs")])
+        );
+    }
+
+    #[test]
+    fn landlock_alone_grants_everything_beside_the_way_to_what_is_held() {
+        let lanes = vec![hold("/w/src/a.rs", "/w", Basis::Lane)];
+        let holds = held(lanes, vec![main_root("/w")], vec![main_root("/w")]);
+        let disk = disk();
+        let plan = planned(&holds, GitWrite::None, Level::Landlock, &disk);
+        let grants: Vec<String> =
+            narrow::grants(&plan, &disk).iter().map(ToString::to_string).collect();
+        assert_eq!(grants, ["/tmp", "/w/docs", "/w/lib", "/w/src/b.rs"]);
+    }
+
+    #[test]
+    fn the_same_plan_reads_as_a_seatbelt_profile() {
+        let lanes = vec![
+            hold("/w/src/a.rs", "/w", Basis::Lane),
+            hold("/w/src/\"new\".rs", "/w", Basis::Lane),
+        ];
+        let holds = held(lanes, vec![main_root("/w")], vec![main_root("/w")]);
+        let plan = planned(&holds, GitWrite::None, Level::Full, &disk());
+        let text = seatbelt::profile(&plan, Signals::Inside);
+        let want = "(version 1)\n(allow default)\n(deny file-write*)\n\
+            (allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\") \
+            (literal \"/dev/ptmx\") (regex #\"^/dev/ttys\"))\n\
+            (allow file-write* (subpath \"/tmp\"))\n\
+            (allow file-write* (subpath \"/w\"))\n\
+            (deny file-write* (subpath \"/w/.git\"))\n\
+            (deny file-write* (literal \"/w/src\"))\n\
+            (deny file-write* (subpath \"/w/src/a.rs\"))\n\
+            (deny file-write* (subpath \"/w/src/\\\"new\\\".rs\"))\n\
+            (deny signal)\n(allow signal (target same-sandbox))\n";
+        assert_eq!(text, want);
+    }
 }

@@ -33,7 +33,10 @@ const HANDED_ON: [i32; 12] = [
 ];
 
 /// Between two looks at the claims: a build that makes a thousand files must not cost a thousand.
-const PAUSE: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// So long a command's claims are looked at every [`PAUSE`]; the kernel watches them only after.
+const EARLY: Duration = Duration::from_millis(200);
 
 /// Between two looks whether anything is left, after the command itself has ended.
 const LINGER: Duration = Duration::from_secs(2);
@@ -114,6 +117,9 @@ pub(super) fn run(
 /// The child's side. A failure is told through the pipe, which a successful `exec` closes.
 fn start(launch: Launch, caught: &Caught, mut tell: io::PipeWriter) -> ! {
     caught.restore();
+    // Who kills us without a chance to hand it on means the command.
+    let _bound =
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let prepared = match launch.fenced {
         Fenced::Yes => apply::drop_rights(),
         Fenced::No => Ok(()),
@@ -150,13 +156,26 @@ struct Watch {
 
 impl Watch {
     fn until_ended(&mut self, mut live: Option<&mut Live<'_>>) -> io::Result<()> {
+        let started = Instant::now();
         let mut seen: Option<Instant> = None;
         while self.ended.is_none() {
-            let rest = seen.and_then(|at| PAUSE.checked_sub(at.elapsed()));
-            let woken = sleep(Some(&self.caught), live.as_deref(), rest)?;
+            let early = live.as_ref().is_some_and(|l| l.watch().is_none());
+            let waits = live.as_ref().is_some_and(|l| l.waits());
+            let rest = match seen.and_then(|at| PAUSE.checked_sub(at.elapsed())) {
+                None if early || waits => Some(PAUSE),
+                rest => rest,
+            };
+            let mut woken = sleep(Some(&self.caught), live.as_deref(), rest)?;
             self.signals();
             self.reap()?;
-            if let (true, Some(live)) = (woken, live.as_deref_mut()) {
+            let Some(live) = live.as_deref_mut() else { continue };
+            if early && self.ended.is_none() {
+                if started.elapsed() > EARLY {
+                    live.watch_from_now_on()?;
+                }
+                woken |= live.changed();
+            }
+            if woken || waits {
                 live.drain();
                 live.refresh();
                 seen = Some(Instant::now());
@@ -227,6 +246,9 @@ fn stay_behind(live: &mut Live<'_>) -> io::Result<()> {
     if quiet().is_err() {
         apply::leave(1);
     }
+    if live.watch().is_none() && live.watch_from_now_on().is_err() {
+        apply::leave(1);
+    }
     while occupied() {
         if sleep(None, Some(live), Some(LINGER)).is_ok_and(|woken| woken) {
             live.drain();
@@ -248,8 +270,8 @@ fn sleep(
     let mut fds = Vec::with_capacity(3);
     if let Some(live) = live {
         fds.push(PollFd::from_borrowed_fd(live.table(), PollFlags::PRI));
-        if !resting {
-            fds.push(PollFd::from_borrowed_fd(live.watch(), PollFlags::IN));
+        if let (false, Some(watch)) = (resting, live.watch()) {
+            fds.push(PollFd::from_borrowed_fd(watch, PollFlags::IN));
         }
     }
     let guards = fds.len();

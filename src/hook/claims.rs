@@ -323,13 +323,3 @@ pub fn note_made(
     }
     Ok(())
 }
-
-/// Keeps what is about to be overwritten or thrown away.
-pub fn keep(
-    context: &Context<'_>,
-    kernel: &mut Kernel,
-    outcome: &Outcome,
-) -> Result<Vec<String>, String> {
-    let _ = (context, kernel, outcome);
-    Ok(Vec::new())
-}

@@ -103,6 +103,9 @@ pub struct Payload<'p> {
     /// The tool's answer, decoded by tool.
     #[serde(borrow, default)]
     pub tool_response: Option<&'p RawValue>,
+    /// What a failed tool said.
+    #[serde(borrow, default)]
+    pub error: Option<Cow<'p, str>>,
     /// `startup`, `resume`, `clear`, `compact`.
     #[serde(borrow, default)]
     pub source: Option<Cow<'p, str>>,

@@ -11,6 +11,7 @@ use crate::policy::facts::Kind;
 use crate::policy::lane::Pid;
 use crate::policy::verdict::{Note, What};
 use crate::shield::Reply;
+use crate::worktree::engine::Engine;
 
 /// How the client words a prompt that no person typed.
 const REPORTS: &[&str] = &["<task-notification", "<system-reminder", "<background-task"];
@@ -24,6 +25,11 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
     };
     let mut kernel = Kernel::open(&context.home, Make::IfAbsent, PATIENCE)?;
     let words = kernel.transact(|tx| step(tx, context, silent))?;
+    if context.event == Event::SessionEnd
+        && let Some(engine) = Engine::new(&context.home, None)
+    {
+        engine.reap_in_background();
+    }
     if matches!(context.event, Event::Stop | Event::SubagentStop) {
         // Nothing of this process is in flight any more.
         let landed = beat::land(&context.home, &context.actor.pid);

@@ -8,10 +8,13 @@ pub mod claims;
 pub mod config_change;
 pub mod context;
 pub mod delegate;
+pub mod engine;
+pub mod fencing;
 pub mod floor;
 pub mod fork;
 pub mod gather;
 pub mod input;
+pub mod keeping;
 pub mod lifecycle;
 pub mod loose;
 pub mod observe;
@@ -134,7 +137,8 @@ fn dispatch(context: &Context<'_>) -> Reply {
         | Event::SubagentStart
         | Event::SubagentStop
         | Event::Stop => lifecycle::run(context),
-        Event::WorktreeCreate | Event::WorktreeRemove => Ok(reply::pass()),
+        Event::WorktreeCreate => return engine::create(context),
+        Event::WorktreeRemove => return engine::remove(context),
     };
     done.unwrap_or_else(|e: StateError| {
         log::report(&context.home, clock::now(), &format!("{}: {e}", context.event.wire().name));

@@ -4,7 +4,7 @@
 use super::context::Context;
 use super::observe::{self, Tool};
 use super::site::Disk;
-use super::{claims, register, reply};
+use super::{claims, fencing, register, reply};
 use crate::applet::Event;
 use crate::kernel::StateError;
 use crate::kernel::beat::{self, Flight, Seen};
@@ -42,7 +42,8 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
     let lease = context.settings.lease_seconds;
     let watched =
         tool == Tool::Command && beat::others_about(&context.home, &mine, lease, context.now.unix);
-    if !first && !wrote && !watched && tool != Tool::Delegate {
+    let fenced = fencing::is_wired(context);
+    if !first && !wrote && !watched && !fenced && tool != Tool::Delegate {
         return Ok(reply::pass());
     }
     let mut kernel = match Kernel::open(&context.home, Make::IfAbsent, PATIENCE) {
@@ -87,6 +88,8 @@ fn settle(context: &Context<'_>, kernel: &mut Kernel, tool: Tool) -> Result<Repl
     for (root, ..) in &roots {
         claims::sweep_clean(kernel, context, root)?;
     }
+    let mut words = words;
+    words.extend(fencing::after(context, kernel)?);
     Ok(reply::context(context.event, &words))
 }
 

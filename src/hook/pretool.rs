@@ -3,10 +3,11 @@
 
 use super::asked::{Asked, Need};
 use super::context::Context;
+use super::fork::{self, Sent};
 use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
-use super::{arms, claims, delegate, floor, fork, register, reply};
+use super::{arms, claims, delegate, fencing, floor, keeping, register, reply};
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
@@ -64,7 +65,12 @@ pub fn run(context: &Context<'_>) -> Reply {
     let call = context.payload.call().map(|id| (id, flight));
     let seen = beat::touch(&context.home, &context.actor.pid, call, context.now.unix);
     if effects.is_empty() && tool != Tool::Delegate && matches!(seen, Ok(Seen::Before { .. })) {
-        return reply::pass();
+        // Nothing to decide: the ticket, where there is a fence, says only whose command it is.
+        let facts = Facts::about(context.actor.clone());
+        return match fencing::admit(context, &disk, &effects, &facts) {
+            Ok(()) => reply::pass(),
+            Err(e) => without_state(context, &disk, &effects, &e),
+        };
     }
     let silent = match seen {
         Ok(Seen::Before { silent }) => silent,
@@ -108,8 +114,10 @@ fn judge(
     let mut kernel = Kernel::open(&context.home, Make::IfAbsent, PATIENCE)?;
     let mut still = gather::still(effects, context, disk);
     still.floor = floor::facts(effects, context);
+    still.fenced = fencing::standing(context);
     still.arms = if effects.is_empty() { Default::default() } else { arms::facts(context) };
     let mut asked = Asked::default();
+    let mut words: Vec<String> = Vec::new();
     for round in 0..ROUNDS {
         let last = round + 1 == ROUNDS;
         let out = kernel.transact(|tx| {
@@ -117,7 +125,11 @@ fn judge(
         })?;
         match out {
             Round::Ask(needs) => needs.iter().for_each(|need| asked.ask(need)),
-            Round::Settled(settled) => return Ok(finish(context, &mut kernel, *settled)),
+            Round::Settled(settled) => match finish(context, disk, effects, &mut kernel, *settled)?
+            {
+                Finished::Said(reply) => return Ok(with_words(context, reply, &words)),
+                Finished::Again(word) => words.push(word),
+            },
         }
     }
     Err(StateError::Table("git's answers never settled".to_owned()))
@@ -283,14 +295,40 @@ fn told(context: &Context<'_>, denial: &Denial, facts: &Facts, row: &ProcessRow)
     text
 }
 
-fn finish(context: &Context<'_>, kernel: &mut Kernel, settled: Settled) -> Reply {
+/// What came of a decision.
+enum Finished {
+    /// The reply.
+    Said(Reply),
+    /// The ground changed (no tree could be made): decide again, and say this.
+    Again(String),
+}
+
+/// Words that came up on the way, in front of a reply that lets the call pass.
+fn with_words(context: &Context<'_>, reply: Reply, words: &[String]) -> Reply {
+    if words.is_empty() || reply.code != 0 || !reply.stdout.is_empty() {
+        return reply;
+    }
+    reply::context(context.event, words)
+}
+
+fn finish(
+    context: &Context<'_>,
+    disk: &Disk,
+    effects: &[Effect],
+    kernel: &mut Kernel,
+    settled: Settled,
+) -> Result<Finished, StateError> {
     if let Some(said) = &settled.said {
-        return if said.is_empty() { reply::pass() } else { reply::deny(said) };
+        let reply = if said.is_empty() { reply::pass() } else { reply::deny(said) };
+        return Ok(Finished::Said(reply));
     }
     match &settled.outcome.verdict {
         Verdict::Deny(denial) => {
             if let Some(root) = &settled.outcome.fork {
-                return fork::send(context, kernel, &settled, root);
+                return Ok(match fork::send(context, kernel, &settled, root)? {
+                    Sent::Told(reply) => Finished::Said(reply),
+                    Sent::Stays(word) => Finished::Again(word),
+                });
             }
             let mut text = told(context, denial, &settled.facts, &settled.row);
             if let Some((holder, _)) = &denial.holder
@@ -299,19 +337,20 @@ fn finish(context: &Context<'_>, kernel: &mut Kernel, settled: Settled) -> Reply
                 text.push('\n');
                 text.push_str(&advice);
             }
-            reply::deny(&text)
+            Ok(Finished::Said(reply::deny(&text)))
         }
         Verdict::Allow => {
             let mut words = settled.notices.clone();
             words.extend(settled.outcome.notices.iter().cloned());
-            match claims::keep(context, kernel, &settled.outcome) {
+            match keeping::before(context, kernel, &settled) {
                 Ok(kept) => words.extend(kept),
-                Err(refusal) => return reply::deny(&refusal),
+                Err(refusal) => return Ok(Finished::Said(reply::deny(&refusal))),
             }
-            match delegate::isolate(context) {
+            fencing::admit(context, disk, effects, &settled.facts)?;
+            Ok(Finished::Said(match delegate::isolate(context) {
                 Some(reply) => reply,
                 None => reply::context(context.event, &words),
-            }
+            }))
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::kernel::store::{PresenceRow, ProcessRow, State, Tx, Vouched};
 use crate::policy::facts::Kind;
 use crate::policy::lane::{AbsPath, Pid};
 use crate::policy::verdict::{Note, What};
+use crate::worktree::table;
 
 /// Mark of a session whose start was seen and nothing else yet: what follows under another id is
 /// a fork of it.
@@ -274,6 +275,7 @@ pub fn succeed(
         tx.drop_presence(&presence.root, &old.pid)?;
         tx.put_presence(&PresenceRow { session: heir.clone(), ..presence })?;
     }
+    table::inherit(tx, &old.pid, heir)?;
     let mut row = old.clone();
     row.state = State::Ended;
     row.reason = Some(reason.to_owned());

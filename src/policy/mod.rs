@@ -68,6 +68,9 @@ fn allow(effects: &[Effect], facts: &Facts) -> Outcome {
                     outcome.keeps.push(Keep { root: root.clone(), path: None, whose: None });
                 }
             }
+            Effect::Worktree { path, .. } => {
+                outcome.keeps.push(Keep { root: path.clone(), path: None, whose: None });
+            }
             Effect::Check { .. }
             | Effect::Meta { .. }
             | Effect::Stage { .. }
@@ -77,7 +80,6 @@ fn allow(effects: &[Effect], facts: &Facts) -> Outcome {
             | Effect::Sequencer { .. }
             | Effect::Stash { .. }
             | Effect::Branch { .. }
-            | Effect::Worktree { .. }
             | Effect::Operator(_)
             | Effect::Opaque { .. } => {}
         }

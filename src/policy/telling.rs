@@ -44,6 +44,12 @@ pub fn span(seconds: u64) -> String {
 /// A denial as the agent reads it.
 #[must_use]
 pub fn tell(denial: &Denial, facts: &Facts) -> String {
+    format!("{}\n{}", head(denial, facts), remedy(denial, facts))
+}
+
+/// What was refused, by which rule, and who stands in the way.
+#[must_use]
+pub fn head(denial: &Denial, facts: &Facts) -> String {
     let mut lines = vec![format!("octo: denied [{}] {}", denial.rule.0, plain(&denial.what))];
     if let Some((holder, basis)) = &denial.holder {
         lines.push(held_by(holder, *basis, denial, facts));
@@ -51,7 +57,6 @@ pub fn tell(denial: &Denial, facts: &Facts) -> String {
     if let Some(detail) = &denial.detail {
         lines.push(plain(detail));
     }
-    lines.push(remedy(denial, facts));
     lines.join("\n")
 }
 

@@ -144,16 +144,6 @@ impl Engine {
         Ok(rows.into_iter().filter(|r| r.session == *session).collect())
     }
 
-    /// Moves a session's trees to the id that goes on in its place (`/clear`, `--fork-session`).
-    pub fn inherit(&self, old: &Pid, new: &Pid) -> Result<(), TreeError> {
-        for row in self.of_session(old)? {
-            self.table.put(&TreeRow { session: new.clone(), seen: self.now, ..row.clone() })?;
-            self.table.recalled(old, &row.path)?;
-            self.table.sent(new, &row.main, &row.path)?;
-        }
-        Ok(())
-    }
-
     /// Starts the reaper in a process of its own unless it ran within the hour.
     pub fn reap_in_background(&self) {
         let stamp = self.places.papers.join("reaped");

@@ -142,6 +142,14 @@ fn rows(tx: &Tx<'_>, common: Option<&AbsPath>) -> Result<Vec<TreeRow>, StateErro
     tx.tree_records(common)?.iter().map(record).collect()
 }
 
+/// The trees of `old` are `new`'s from now on: its conversation goes on under that id.
+pub fn inherit(tx: &mut Tx<'_>, old: &Pid, new: &Pid) -> Result<(), StateError> {
+    for row in rows(tx, None)?.into_iter().filter(|r| r.session == *old) {
+        put(tx, &TreeRow { session: new.clone(), ..row })?;
+    }
+    Ok(())
+}
+
 fn put(tx: &mut Tx<'_>, row: &TreeRow) -> Result<(), StateError> {
     let text = serde_json::to_string(&Record::from(row));
     let text = text.map_err(|e| StateError::Table(e.to_string()))?;

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use octo::fence::ticket::{self, Run, Ticket};
+use octo::fence::{GitWrite, Level};
+use octo::policy::lane::{AbsPath, Pid};
 use serde_json::{Value, json};
 
 /// Who runs the command.
@@ -72,6 +75,11 @@ impl Row {
             }
         }
         rows
+    }
+
+    /// The rest of a mark that begins so.
+    pub(crate) fn value(&self, start: &str) -> Option<&str> {
+        self.marks.iter().find_map(|m| m.strip_prefix(start))
     }
 
     /// True when a mark stands there.
@@ -210,6 +218,71 @@ impl Scratch {
         command
     }
 
+    /// Ten paths held by A.
+    pub(crate) fn hold_ten(&self) {
+        let more = ["1", "2", "3", "4", "5", "6", "7"].map(|n| format!("more/deep/{n}"));
+        let mut all = vec!["src/auth/held.txt", "notes.txt", "docs/plan"];
+        all.extend(more.iter().map(String::as_str));
+        self.hold(&all);
+    }
+
+    /// A shell line in the client's frame, as its prefix gets it.
+    pub(crate) fn framed(&self, text: &str) -> String {
+        let quoted = text.replace('\'', "'\"'\"'");
+        let head = "source /dev/null 2>/dev/null || true";
+        format!("{head} && eval '{quoted}' < /dev/null && pwd -P >| {}", self.cwd().display())
+    }
+
+    /// Where a framed line leaves its folder.
+    pub(crate) fn cwd(&self) -> PathBuf {
+        self.beside("t/cwd")
+    }
+
+    /// The fence's prefix with one shell line of the session S.
+    pub(crate) fn prefix(&self, line: &str) -> Command {
+        let mut command = self.command(driver());
+        command.env("CLAUDE_CODE_SESSION_ID", "S");
+        command.arg(self.place()).args(["octo-sh", line]);
+        command
+    }
+
+    /// Leaves a ticket of process B in session S for a text.
+    pub(crate) fn ticket(&self, text: &str, git: GitWrite) {
+        self.ticket_of("B", "toolu_1", text, git);
+    }
+
+    /// Leaves a ticket for one tool call.
+    pub(crate) fn ticket_of(&self, whose: &str, call: &str, text: &str, git: GitWrite) {
+        let folder = self.tickets();
+        let ticket = Ticket { pid: pid(whose), git, need: Level::None, run: Run::Fenced };
+        ticket::leave(&folder, &pid("S"), text, call, &ticket).unwrap();
+        run(Command::new("chmod").args(["-R", "a+rX"]).arg(folder.as_path()));
+    }
+
+    /// Takes a ticket back.
+    pub(crate) fn retire(&self, call: &str, text: &str) {
+        ticket::retire(&self.tickets(), &pid("S"), text, call);
+    }
+
+    fn tickets(&self) -> AbsPath {
+        AbsPath::new(self.beside("kernel/tickets")).unwrap()
+    }
+
+    /// Every file outside `.git` with mode and content.
+    pub(crate) fn files(&self) -> String {
+        let script = "find . -path ./.git -prune -o -printf '%p %y %m %l\\n' | sort; \
+                      find . -path ./.git -prune -o -type f -print0 | sort -z | xargs -0 sha256sum";
+        let mut bash = Command::new("bash");
+        let said = bash.args(["-c", script]).current_dir(self.repo()).output().unwrap();
+        String::from_utf8_lossy(&said.stdout).into_owned()
+    }
+
+    /// Text with this scratch's own folder taken out.
+    pub(crate) fn plain(&self, text: &[u8]) -> String {
+        let here = self.keep.path().to_string_lossy().into_owned();
+        String::from_utf8_lossy(text).replace(&here, "SCRATCH")
+    }
+
     /// Runs a shell text without the fence.
     pub(crate) fn free(&mut self, text: &str) -> Output {
         let outer = self.outer();
@@ -307,7 +380,8 @@ fn template() -> &'static Path {
             set -e
             git init -q -b main $1; cd $1; rm -rf .git/hooks/*
             git config user.name n; git config user.email n@example.invalid; git config gc.auto 0
-            mkdir -p src/auth lib docs/plan
+            mkdir -p src/auth lib docs/plan more/deep
+            for i in 1 2 3 4 5 6 7; do echo $i > more/deep/$i; done
             echo held > src/auth/held.txt; echo free > src/auth/free.txt; echo lib > lib/a.txt
             echo plan > docs/plan/one.md; git add -A; git commit -qm init
             git checkout -qb other; echo other > src/auth/held.txt; echo other > docs/plan/one.md
@@ -317,6 +391,11 @@ fn template() -> &'static Path {
         (place, repo)
     });
     path
+}
+
+/// A process's name.
+pub(crate) fn pid(name: &str) -> Pid {
+    Pid::new(name).unwrap()
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -1,0 +1,172 @@
+//! The hook's side of the kernel fence: the ticket a command gets before it runs, and the words
+//! for what the fence stopped after it ran.
+
+use super::context::Context;
+use super::observe::Tool;
+use crate::applet;
+use crate::config::Fence;
+use crate::fence::explain::explain;
+use crate::fence::look::{RealDisk, scratch};
+use crate::fence::plan::{Asked, plan};
+use crate::fence::table::Table;
+use crate::fence::ticket::{self, Run, Ticket};
+use crate::fence::{GitWrite, HoldSource, Level, Who, probe};
+use crate::kernel::StateError;
+use crate::kernel::store::Kernel;
+use crate::policy::facts::{Effect, Facts, Fenced};
+use crate::policy::lane::AbsPath;
+use crate::policy::shell::{self, Reading};
+use crate::policy::verdict::{Note, Party, What};
+
+use super::site::Disk;
+use serde::Deserialize;
+
+/// The client's variable that runs every shell line through a program.
+const PREFIX: &str = "CLAUDE_CODE_SHELL_PREFIX";
+
+#[derive(Deserialize)]
+struct Input {
+    #[serde(default)]
+    command: Option<String>,
+}
+
+/// Whether commands of this client run through our prefix at all.
+#[must_use]
+pub fn is_wired(context: &Context<'_>) -> bool {
+    Tool::of(context.payload.tool()) == Tool::Command
+        && context.settings.fence != Fence::Off
+        && std::env::var_os(PREFIX)
+            .is_some_and(|p| std::path::Path::new(&p).file_name().is_some_and(|n| n == "octo-sh"))
+}
+
+/// Whether the next command will run under the whole fence: the last one did. The first command
+/// of a session is judged as if there were none.
+#[must_use]
+pub fn standing(context: &Context<'_>) -> Fenced {
+    let granted = std::fs::read_to_string(context.home.fence(&context.actor.session));
+    let whole = granted.is_ok_and(|word| word == Level::Full.word());
+    if whole && is_wired(context) { Fenced::Whole } else { Fenced::No }
+}
+
+fn command(context: &Context<'_>) -> Option<String> {
+    let input: Input = serde_json::from_str(context.payload.tool_input?.get()).ok()?;
+    input.command
+}
+
+fn folder(context: &Context<'_>) -> Option<AbsPath> {
+    AbsPath::new(context.home.tickets())
+}
+
+/// Leaves the ticket of a command that may run.
+pub fn admit(
+    context: &Context<'_>,
+    disk: &Disk,
+    effects: &[Effect],
+    facts: &Facts,
+) -> Result<(), StateError> {
+    if !is_wired(context) {
+        return Ok(());
+    }
+    let (Some(text), Some(folder), Some(call)) =
+        (command(context), folder(context), context.payload.call())
+    else {
+        return Ok(());
+    };
+    let unread = effects.iter().any(|e| matches!(e, Effect::Opaque { .. }));
+    let reading = shell::read(&text, &context.payload.cwd, disk);
+    let ticket = Ticket {
+        pid: context.actor.pid.clone(),
+        git: git_write(effects, facts),
+        // What was let through only because the fence stands must not run without it.
+        need: if unread && facts.fenced == Fenced::Whole && !facts.holds.is_empty() {
+            Level::Full
+        } else {
+            Level::None
+        },
+        run: if is_ours(&reading) { Run::Own } else { Run::Fenced },
+    };
+    ticket::leave(&folder, &context.actor.session, &text, call, &ticket)
+        .map_err(|e| StateError::io(folder.as_path(), e))
+}
+
+/// What the reading proves about git: everything it does was read and judged harmless to others.
+fn git_write(effects: &[Effect], facts: &Facts) -> GitWrite {
+    if effects.iter().any(|e| matches!(e, Effect::Opaque { .. })) {
+        return GitWrite::None;
+    }
+    let touches = effects.iter().any(|e| e.root().is_some());
+    if facts.holds.is_empty() && touches {
+        GitWrite::Full
+    } else if touches {
+        GitWrite::OwnIndex
+    } else {
+        GitWrite::None
+    }
+}
+
+/// One of our own verbs and nothing else.
+fn is_ours(reading: &Reading) -> bool {
+    let [only] = reading.invocations.as_slice() else { return false };
+    let name = only.argv.first().and_then(|a| a.exact());
+    reading.unread.is_empty()
+        && only.redirects.is_empty()
+        && only.env.is_empty()
+        && only.depth == 0
+        && name.is_some_and(|n| applet::find(n).is_some())
+}
+
+/// The call is over: its ticket is taken back, and what the fence stopped is told.
+pub fn after(context: &Context<'_>, kernel: &mut Kernel) -> Result<Vec<String>, StateError> {
+    if !is_wired(context) {
+        return Ok(Vec::new());
+    }
+    let (Some(text), Some(folder), Some(call)) =
+        (command(context), folder(context), context.payload.call())
+    else {
+        return Ok(Vec::new());
+    };
+    ticket::retire(&folder, &context.actor.session, &text, call);
+    let Some(said) = context.payload.error.as_deref() else { return Ok(Vec::new()) };
+    told(context, kernel, said)
+}
+
+fn told(context: &Context<'_>, kernel: &mut Kernel, said: &str) -> Result<Vec<String>, StateError> {
+    let Some(dir) = &context.cwd else { return Ok(Vec::new()) };
+    let table = Table::here();
+    let who =
+        Who::Process { session: context.actor.session.clone(), pid: context.actor.pid.clone() };
+    let Ok(holds) = table.holds_for(&who, dir) else { return Ok(Vec::new()) };
+    let scratch = scratch(&|name| std::env::var(name).ok());
+    let level = probe::offer().level;
+    let asked =
+        Asked { holds: &holds, git: GitWrite::None, dir, level, scratch: &scratch, switches: &[] };
+    let hits = explain(said, None, &plan(&asked, &RealDisk));
+    let mut words = Vec::new();
+    for hit in hits {
+        let by = hit
+            .hold
+            .as_ref()
+            .map_or(String::new(), |h| format!(", held by {} {}", h.holder.kind, h.holder.pid));
+        words.push(format!(
+            "octo: stopped [{}] {}{by}\nwhat to do: {}",
+            hit.kind.rule(),
+            hit.path,
+            hit.kind.remedy()
+        ));
+        let note = Note {
+            rule: Some(hit.kind.rule().to_owned()),
+            gate: Some("fence".to_owned()),
+            target: Some(hit.path.to_string()),
+            holder: hit.hold.as_ref().map(|h| Party::from(&h.holder)),
+            tool: Some(context.payload.tool().to_owned()),
+            call: context.payload.call().map(str::to_owned),
+            ..Note::default()
+        };
+        let me = context.actor.pid.clone();
+        kernel.transact(|tx| {
+            tx.journal(&me, What::Deny, note);
+            Ok(())
+        })?;
+    }
+    Ok(words)
+}
