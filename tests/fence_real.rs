@@ -177,7 +177,7 @@ fn a_subagents_build_in_the_real_client_cannot_write_its_siblings_file() {
         let result = two.result(2);
         assert!(result.failed && result.text.contains("built it"), "{}", result.text);
         assert!(result.text.contains("Read-only file system"), "{}", result.text);
-        assert!(two.mentions("fence.held"), "{}", two.last());
-        assert!(!two.mentions("Permission denied"), "{}", two.last());
+        assert!(two.mentions("fence.held"), "{:?}", two.results());
+        assert!(!two.mentions("Permission denied"), "{:?}", two.results());
     });
 }

@@ -7,7 +7,7 @@ use super::fork::{self, Sent};
 use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
-use super::{arms, claims, delegate, fencing, floor, keeping, register, reply};
+use super::{arms, claims, delegate, fencing, floor, register, reply, trees};
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
@@ -199,7 +199,9 @@ fn decide(
             Verdict::Allow => None,
             Verdict::Deny(denial) => Some(told(context, denial, &gathered.facts, &row)),
         };
-        if verdict.is_some() || claims::needs_call(effects) {
+        // A session that is sent away may have to stay after all: that is judged anew.
+        let sent_away = outcome.fork.is_some();
+        if !sent_away && (verdict.is_some() || claims::needs_call(effects)) {
             let now = context.now.tick;
             tx.put_call(&CallRow { id, pid: context.actor.pid.clone(), at: now, verdict, roots })?;
         }
@@ -342,7 +344,7 @@ fn finish(
         Verdict::Allow => {
             let mut words = settled.notices.clone();
             words.extend(settled.outcome.notices.iter().cloned());
-            match keeping::before(context, kernel, &settled) {
+            match trees::keep(context, kernel, &settled.outcome) {
                 Ok(kept) => words.extend(kept),
                 Err(refusal) => return Ok(Finished::Said(reply::deny(&refusal))),
             }
