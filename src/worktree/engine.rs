@@ -24,6 +24,9 @@ use crate::policy::lane::{AbsPath, Pid};
 
 /// The reaper runs no oftener than this.
 const REAP_EVERY: Duration = Duration::from_hours(1);
+/// The client waits a minute and a half for its worktree; one of a huge repository is handed out
+/// before it is full.
+const SPAWN: Duration = Duration::from_secs(45);
 /// The name of the reaper in journals.
 pub const REAPER: &str = "octo-reaper";
 
@@ -92,7 +95,7 @@ impl Engine {
     }
 
     /// A tree for the client (`WorktreeCreate`): the session's own when it has none yet, else a
-    /// further one. Filled when this returns, as the client starts in it at once.
+    /// further one. Filled when this returns where that can be waited for.
     pub fn create(&self, session: &Pid, cwd: &AbsPath, name: &str) -> Result<Made, TreeError> {
         let ctx = self.context();
         let rows = self.table.rows(None)?;
@@ -112,7 +115,7 @@ impl Engine {
             made.row.alias = Some(name.to_owned());
             ctx.registry.put(&made.row)?;
         }
-        made.row = self.ready(made.row)?;
+        made.row = self.ready(made.row, SPAWN)?;
         Ok(made)
     }
 
@@ -128,8 +131,9 @@ impl Engine {
         })
     }
 
-    /// Waits for a tree that is filled elsewhere, or fills it here.
-    pub fn ready(&self, row: TreeRow) -> Result<TreeRow, TreeError> {
+    /// Waits for a tree that is filled elsewhere, or fills it here. After `patience` its row is
+    /// returned as it stands: still being filled.
+    pub fn ready(&self, row: TreeRow, patience: Duration) -> Result<TreeRow, TreeError> {
         if row.state != State::Preparing {
             return Ok(row);
         }
@@ -138,7 +142,11 @@ impl Engine {
         if row.state != State::Preparing {
             return Ok(row);
         }
-        drop(lock::tree_wait(&self.places, &path)?);
+        match lock::tree_wait(&self.places, &path, patience) {
+            Ok(lock) => drop(lock),
+            Err(TreeError::Busy(_)) => return Ok(row),
+            Err(error) => return Err(error),
+        }
         let rows = self.table.rows(Some(&row.common))?;
         Ok(rows.into_iter().find(|r| r.path == path).unwrap_or(row))
     }

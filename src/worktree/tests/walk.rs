@@ -129,33 +129,33 @@ fn ten_thousand_steps_lose_nothing() {
         let known = rows.get(session).filter(|r| exists(r.path.join(".git").as_path()));
         let row = known.cloned().unwrap_or_else(|| bench.tree(session));
         rows.insert(session, row.clone());
-        match dice.below(1_000) {
-            0..900 => {
+        match dice.below(2_000) {
+            0..1_900 => {
                 let line = format!("line {step} of {session}");
                 append(&row, &mut dice, &line);
                 written.push(line);
             }
-            900..930 => {
+            1_900..1_930 => {
                 git(&row.path, &["add", "-A"]);
             }
-            930..955 => {
+            1_930..1_955 => {
                 drop(Git::new(row.path.as_path()).ask(&["commit", "-qam", "work"]));
             }
-            955..960 => destructive(&bench, &row, &["reset", "-q", "--hard"]),
-            960..963 => destructive(&bench, &row, &["clean", "-fdq"]),
-            963..966 => destructive(&bench, &row, &["checkout", "-q", "--", "."]),
-            966..968 => drop(Git::new(row.path.as_path()).ask(&["stash", "-q"])),
-            968..970 => {
+            1_955..1_960 => destructive(&bench, &row, &["reset", "-q", "--hard"]),
+            1_960..1_963 => destructive(&bench, &row, &["clean", "-fdq"]),
+            1_963..1_966 => destructive(&bench, &row, &["checkout", "-q", "--", "."]),
+            1_966..1_968 => drop(Git::new(row.path.as_path()).ask(&["stash", "-q"])),
+            1_968..1_970 => {
                 drop(Git::new(row.path.as_path()).ask(&["commit", "-q", "--amend", "--no-edit"]));
             }
-            970..984 => {
+            1_970..1_984 => {
                 let by = row.session.clone();
                 let wish = SaveRequest { by, message: None, onto: None, aim: Aim::Land };
                 drop(save(&bench.ctx(), &row, &wish));
             }
-            984..989 => archive(&bench, &row, &[]),
-            989..994 => archive(&bench, &row, &[Risk::Dirty, Risk::Unlanded]),
-            994..995 => {
+            1_984..1_989 => archive(&bench, &row, &[]),
+            1_989..1_994 => archive(&bench, &row, &[Risk::Dirty, Risk::Unlanded]),
+            1_994..1_995 => {
                 bench.now += 90_000;
                 drop(reap(&bench.ctx(), &Pid::new("reaper").unwrap()));
             }
