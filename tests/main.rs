@@ -16,6 +16,7 @@ mod fence_work;
 mod field_reports;
 mod floor;
 mod git_oracle;
+mod guards;
 mod lane_life;
 mod mcp_writes;
 mod operator;
