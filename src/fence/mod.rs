@@ -24,6 +24,7 @@ mod outer;
 pub mod plan;
 pub mod prefix;
 pub mod probe;
+pub mod proof;
 mod run;
 pub mod seatbelt;
 #[cfg(target_os = "linux")]
