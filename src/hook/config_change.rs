@@ -6,17 +6,11 @@ use std::path::Path;
 
 use super::context::Context;
 use super::{floor, reply};
-use crate::kernel::home::Home;
 use crate::shield::Reply;
-
-/// The file that says that the operator took us out.
-pub fn tombstone(home: &Home) -> std::path::PathBuf {
-    home.dir().join("uninstalled")
-}
 
 /// A settings file changed.
 pub fn run(context: &Context<'_>) -> Reply {
-    if tombstone(&context.home).exists() {
+    if context.home.tombstone().exists() {
         return reply::pass();
     }
     let Some(file) = context.payload.file_path.as_deref() else { return reply::pass() };
@@ -33,7 +27,5 @@ pub fn run(context: &Context<'_>) -> Reply {
 
 /// The settings text as we last installed it.
 fn last_seen(context: &Context<'_>, file: &str) -> Option<String> {
-    let name: String =
-        file.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    fs::read_to_string(context.home.dir().join("wired").join(name)).ok()
+    fs::read_to_string(context.home.wired(file)).ok()
 }

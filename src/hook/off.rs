@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::Path;
 
-use super::config_change::tombstone;
 use super::context::Context;
 use super::reply;
 use crate::applet::Event;
@@ -15,7 +14,7 @@ use crate::wiring::survey::survey;
 /// A reply when the hooks have nothing to do here by the operator's will.
 #[must_use]
 pub fn stands_back(context: &Context<'_>) -> Option<Reply> {
-    if tombstone(&context.home).exists() && !is_wired(context) {
+    if context.home.tombstone().exists() && !is_wired(context) {
         return Some(reply::pass());
     }
     if context.event != Event::PreToolUse {

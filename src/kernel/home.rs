@@ -102,6 +102,19 @@ impl Home {
         self.dir.join("off")
     }
 
+    /// Says that the operator took us out: what live sessions see goes on is their own will.
+    #[must_use]
+    pub fn tombstone(&self) -> PathBuf {
+        self.dir.join("uninstalled")
+    }
+
+    /// A settings file as it was when we were last put into it.
+    #[must_use]
+    pub fn wired(&self, settings: &str) -> PathBuf {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        self.dir.join("wired").join(settings.chars().map(plain).collect::<String>())
+    }
+
     /// Where what went wrong outside PreToolUse is written.
     #[must_use]
     pub fn report(&self) -> PathBuf {

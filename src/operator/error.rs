@@ -22,6 +22,8 @@ pub enum Trouble {
     Settings,
     /// A file could not be read or written.
     File,
+    /// Doctor found sessions unguarded.
+    Unguarded,
 }
 
 /// Exit codes and what they mean, as `octo help` prints them.
@@ -67,7 +69,7 @@ impl OperatorError {
     #[must_use]
     pub fn code(&self) -> u8 {
         match self.kind {
-            Trouble::Usage => 2,
+            Trouble::Usage | Trouble::Unguarded => 2,
             Trouble::Refused
             | Trouble::Missing
             | Trouble::State
@@ -88,6 +90,7 @@ impl OperatorError {
             Trouble::Git => "git",
             Trouble::Settings => "settings",
             Trouble::File => "file",
+            Trouble::Unguarded => "unguarded",
         }
     }
 }

@@ -13,20 +13,18 @@ use super::place::Place;
 use super::receipt::Receipt;
 use super::screen::{Tone, harmless};
 use super::settings_file::SettingsFile;
-use crate::applet::{Always, WIRES, Wire};
+use crate::applet::{Always, Event, WIRES, Wire};
 use crate::config::WorktreePlace;
 use crate::kernel::clock;
 use crate::kernel::home::Home;
-use crate::kernel::off::{self, Pause};
 use crate::kernel::store::{Kernel, Make, OPERATOR_PATIENCE};
 use crate::wiring::entry::Entry;
 use crate::wiring::files::{self, Scope};
 use crate::wiring::merge::{Marks, Wiring, holds, merge, unmerge};
+use crate::wiring::survey::{Survey, survey};
 
 /// The folder of worktrees when no setting names another.
 const TREES: &str = ".octorato";
-/// How long a removal is honoured by sessions that were live then.
-const FAREWELL: u64 = 86_400;
 
 /// Which settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -61,12 +59,12 @@ pub struct InstallArgs {
     /// Show what would change and change nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// Run the client's shell commands behind the fence.
-    #[arg(long)]
-    pub fence: bool,
-    /// Leave the client's own worktrees to the client.
-    #[arg(long)]
-    pub no_engine: bool,
+    /// Run the client's shell commands behind the fence. What is left out stays as it is.
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
+    pub fence: Option<Fencing>,
+    /// Who makes the client's own worktrees (`--worktree`, isolated agents).
+    #[arg(long, value_enum)]
+    pub worktrees: Option<Engine>,
     /// Leave out the check at the end.
     #[arg(long)]
     pub no_check: bool,
@@ -75,7 +73,7 @@ pub struct InstallArgs {
 /// Takes our entries and the program away; every other byte of the settings stays.
 #[derive(Debug, Args)]
 pub struct UninstallArgs {
-    /// Only these settings, and keep the program.
+    /// Only these settings; the program goes with the last.
     #[arg(long, value_enum)]
     pub scope: Option<ScopeArg>,
     /// Show what would change and change nothing.
@@ -100,7 +98,7 @@ pub struct Change {
 pub fn wanted(context: &Context, place: &Place, scope: Scope, choice: Choice) -> Wiring {
     if scope == Scope::Project {
         // Committed: names nobody's home, and blocks nobody who does not have the program.
-        let entries = wires(choice.engine).map(Entry::plugin).collect();
+        let entries = wires(Engine::Client).map(Entry::plugin).collect();
         return Wiring { entries, ..Wiring::default() };
     }
     let program = place.link("octo-hook").display().to_string();
@@ -122,7 +120,7 @@ pub fn wanted(context: &Context, place: &Place, scope: Scope, choice: Choice) ->
 fn wires(engine: Engine) -> impl Iterator<Item = &'static Wire> {
     WIRES.iter().filter(move |wire| match wire.always {
         Always::Yes | Always::NewClients => true,
-        Always::Engine => engine == Engine::Yes,
+        Always::Engine => engine == Engine::Octo,
     })
 }
 
@@ -135,17 +133,28 @@ pub struct Choice {
     pub engine: Engine,
 }
 
-/// Whether the client's own worktrees (`--worktree`, isolated agents) are made by octo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What was chosen when the settings were written: an upgrade keeps it.
+#[must_use]
+pub fn chosen(survey: &Survey) -> Choice {
+    let fenced = survey.prefix.as_deref().is_some_and(|prefix| prefix.ends_with("/octo-sh"));
+    let engine = survey.ours().any(|hook| hook.event == Event::WorktreeCreate.wire().name);
+    Choice {
+        fence: if fenced { Fencing::Yes } else { Fencing::No },
+        engine: if engine { Engine::Octo } else { Engine::Client },
+    }
+}
+
+/// Who makes the client's own worktrees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
-    /// By octo.
-    Yes,
-    /// By the client.
-    No,
+    /// octo, with everything its own trees have.
+    Octo,
+    /// The client.
+    Client,
 }
 
 /// Whether the fence is part of the wiring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Fencing {
     /// The client's shell lines run through `octo-sh`.
     Yes,
@@ -217,9 +226,11 @@ pub fn install(args: &InstallArgs, context: &Context) -> Done {
     let place = Place::new(&context.home);
     let scope = Scope::from(args.scope);
     let path = files::path(scope, &context.home, &context.project);
+    let earlier = SettingsFile::read(&path)?.text.and_then(|text| survey(&text).ok());
+    let earlier = chosen(&earlier.unwrap_or_default());
     let choice = Choice {
-        fence: if args.fence { Fencing::Yes } else { Fencing::No },
-        engine: if args.no_engine { Engine::No } else { Engine::Yes },
+        fence: args.fence.unwrap_or(earlier.fence),
+        engine: args.worktrees.unwrap_or(earlier.engine),
     };
     let wiring = wanted(context, &place, scope, choice);
     let change = plan(&place, &path, &wiring)?;
@@ -242,7 +253,8 @@ pub fn install(args: &InstallArgs, context: &Context) -> Done {
         std::fs::create_dir_all(folder)
             .map_err(|why| OperatorError::file(Path::new(folder), &why))?;
     }
-    welcome_back()?;
+    let text = change.next.as_deref().or(change.file.text.as_deref()).unwrap_or_default();
+    remember(&path, &change.file.path, text)?;
     match (&change.next, apply(&place, &change)?) {
         (None, _) => screen.say(&format!("{} needs no change", change.file.path.display())),
         (Some(_), backup) => {
@@ -259,19 +271,33 @@ pub fn install(args: &InstallArgs, context: &Context) -> Done {
     if args.no_check {
         return Ok(());
     }
-    super::doctor::run(&super::doctor::DoctorArgs::default(), context)
+    // Warnings are said and don't undo an installation; an unguarded session is its failure.
+    match super::doctor::run(&super::doctor::DoctorArgs::default(), context) {
+        Err(why) if why.kind == Trouble::Refused => {
+            screen.say(&why.message);
+            Ok(())
+        }
+        other => other,
+    }
 }
 
-/// Ends the pause that an earlier removal left.
-fn welcome_back() -> Done {
+/// Tells hooks of live sessions that we are there again, and what the file held of us then: a
+/// later change is measured against that.
+fn remember(path: &Path, real: &Path, text: &str) -> Done {
     let Some(home) = Home::discover() else { return Ok(()) };
-    let pauses = off::pauses(&home, clock::unix_seconds());
-    let kept: Vec<Pause> =
-        pauses.iter().filter(|pause| !pause.by.ends_with(" (uninstall)")).cloned().collect();
-    if kept.len() == pauses.len() {
-        return Ok(());
+    home.create().map_err(|why| OperatorError::file(home.dir(), &why))?;
+    let tombstone = home.tombstone();
+    if tombstone.exists() {
+        std::fs::remove_file(&tombstone).map_err(|why| OperatorError::file(&tombstone, &why))?;
     }
-    off::set(&home, &kept).map_err(|why| OperatorError::file(&home.off(), &why))
+    for named in [path, real] {
+        let copy = home.wired(&named.display().to_string());
+        let folder = copy.parent().unwrap_or(&copy);
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(&copy, text))
+            .map_err(|why| OperatorError::file(&copy, &why))?;
+    }
+    Ok(())
 }
 
 /// Runs `octo uninstall`.
@@ -280,31 +306,23 @@ pub fn uninstall(args: &UninstallArgs, context: &Context) -> Done {
         require_person("octo uninstall")?;
     }
     let place = Place::new(&context.home);
-    let screen = &context.screen;
+    let paths = wired_files(&place, args, context);
+    let last = Receipt::all(&place).iter().all(|receipt| paths.contains(&receipt.path));
     let callers = live_clients();
-    let mut paths: Vec<PathBuf> = match args.scope {
-        Some(scope) => vec![files::path(scope.into(), &context.home, &context.project)],
-        None => Receipt::all(&place).into_iter().map(|receipt| receipt.path).collect(),
-    };
-    if args.scope.is_none() {
-        for scope in [Scope::User, Scope::Project, Scope::Local] {
-            let path = files::path(scope, &context.home, &context.project);
-            let real = std::fs::canonicalize(&path).unwrap_or(path);
-            if !paths.contains(&real) {
-                paths.push(real);
-            }
-        }
-        if !args.dry_run {
-            say_farewell()?;
-            place.stand_in(&callers)?;
-        }
+    if last && !args.dry_run {
+        say_farewell()?;
+        place.stand_in(&callers)?;
     }
     for path in paths {
         undo(&place, &path, args, context)?;
     }
-    if args.scope.is_some() || args.dry_run || !Receipt::all(&place).is_empty() {
+    if !last || args.dry_run {
         return Ok(());
     }
+    // Both go only when they are empty.
+    drop(std::fs::remove_dir(context.home.join(TREES)));
+    drop(std::fs::remove_dir(&place.state));
+    let screen = &context.screen;
     for line in place.take_away(&callers)? {
         screen.say(&format!("removed {line}"));
     }
@@ -320,6 +338,25 @@ pub fn uninstall(args: &UninstallArgs, context: &Context) -> Done {
     Ok(())
 }
 
+/// The settings files to take us out of: the named scope's, else every one that has us.
+fn wired_files(place: &Place, args: &UninstallArgs, context: &Context) -> Vec<PathBuf> {
+    let real = |scope: Scope| {
+        let path = files::path(scope, &context.home, &context.project);
+        std::fs::canonicalize(&path).unwrap_or(path)
+    };
+    if let Some(scope) = args.scope {
+        return vec![real(scope.into())];
+    }
+    let mut paths: Vec<PathBuf> =
+        Receipt::all(place).into_iter().map(|receipt| receipt.path).collect();
+    for path in [Scope::User, Scope::Project, Scope::Local].map(real) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
 fn undo(place: &Place, path: &Path, args: &UninstallArgs, context: &Context) -> Done {
     let file = SettingsFile::read(path)?;
     let receipt = Receipt::of(place, &file.path);
@@ -331,6 +368,9 @@ fn undo(place: &Place, path: &Path, args: &UninstallArgs, context: &Context) -> 
         OperatorError::new(Trouble::Settings, format!("{shown}: {why}"))
             .hint("put the file right (our entries call octo-hook), then run it again")
     })?;
+    if !args.dry_run {
+        forget(path, &file.path)?;
+    }
     let ours_alone = receipt.as_ref().is_some_and(|receipt| receipt.before.is_none());
     let empty = bare.trim() == "{}";
     if args.dry_run {
@@ -341,6 +381,7 @@ fn undo(place: &Place, path: &Path, args: &UninstallArgs, context: &Context) -> 
         context.screen.say(&format!("removed {shown}, which only we had made"));
     } else if bare != current {
         file.write(&bare)?;
+        file.drop_backup(&bare);
         context.screen.say(&format!("restored {shown}"));
     }
     receipt.map_or(Ok(()), |receipt| receipt.drop(place))
@@ -349,11 +390,25 @@ fn undo(place: &Place, path: &Path, args: &UninstallArgs, context: &Context) -> 
 /// Tells live sessions that the removal is the operator's, so that they let it happen.
 fn say_farewell() -> Done {
     let Some(home) = Home::discover().filter(|home| home.dir().exists()) else { return Ok(()) };
-    let unix = clock::unix_seconds();
-    let mut pauses = off::pauses(&home, unix);
-    let by = format!("{} (uninstall)", name());
-    pauses.push(Pause { until: unix + FAREWELL, root: None, by });
-    off::set(&home, &pauses).map_err(|why| OperatorError::file(&home.off(), &why))
+    let path = home.tombstone();
+    let text = format!("{} {}\n", clock::unix_seconds(), name());
+    std::fs::write(&path, text).map_err(|why| OperatorError::file(&path, &why))
+}
+
+/// Forgets what a settings file held of us, so that no hook minds its loss.
+fn forget(path: &Path, real: &Path) -> Done {
+    let Some(home) = Home::discover() else { return Ok(()) };
+    for named in [path, real] {
+        let copy = home.wired(&named.display().to_string());
+        match std::fs::remove_file(&copy) {
+            Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
+                return Err(OperatorError::file(&copy, &why));
+            }
+            Ok(()) | Err(_) => {}
+        }
+        drop(copy.parent().map(std::fs::remove_dir));
+    }
+    Ok(())
 }
 
 /// Process ids of clients that run now and had a hook of ours.

@@ -61,23 +61,21 @@ pub fn man(args: &ManArgs, context: &Context) -> Done {
 #[must_use]
 pub fn help() -> String {
     let command = Cli::command();
-    let mut out = String::from(
-        "octo: concurrent sessions and their subagents can't take each other's work\n\n",
-    );
+    let title = "octo: concurrent sessions and their subagents can't take each other's work";
+    let mut lines = vec![title.to_owned()];
     for (title, names) in GROUPS {
-        out.push_str(&format!("{title}\n"));
-        for name in *names {
-            let Some(sub) = command.find_subcommand(name) else { continue };
+        lines.push((*title).to_owned());
+        for sub in names.iter().filter_map(|name| command.find_subcommand(name)) {
             let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
-            out.push_str(&format!("  {name:12} {about}\n"));
+            lines.push(format!("  {:12} {about}", sub.get_name()));
         }
     }
-    let codes: Vec<String> = CODES.iter().map(|(code, text)| format!("{code} {text}")).collect();
-    out.push_str(&format!("\nExit codes: {}\n", codes.join(" · ")));
-    out.push_str(
-        "Each command says more with --help. NO_COLOR and --json are honoured everywhere.\n",
+    lines.push("Exit codes".to_owned());
+    lines.extend(CODES.iter().map(|(code, text)| format!("  {code:<12} {text}")));
+    lines.push(
+        "More with --help after each command. NO_COLOR and --json work everywhere.".to_owned(),
     );
-    out
+    lines.join("\n") + "\n"
 }
 
 /// The commands by what a person wants.

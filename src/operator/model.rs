@@ -12,6 +12,8 @@ use crate::kernel::off::{Pause, pauses};
 use crate::kernel::store::{Kernel, Make, OPERATOR_PATIENCE, Tx};
 use crate::policy::facts::Kind;
 use crate::policy::lane::Pid;
+use crate::worktree::table::Table;
+use crate::worktree::{Registry, State, TreeRow};
 
 /// Shortest form of an id that is shown.
 const SHORTEST: usize = 8;
@@ -99,7 +101,20 @@ pub struct Process {
     /// The client's permission mode.
     pub mode: Option<String>,
     /// Work trees made for it.
-    pub trees: Vec<String>,
+    pub trees: Vec<Tree>,
+}
+
+/// A work tree of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Tree {
+    /// Its folder.
+    pub path: String,
+    /// Its branch.
+    pub branch: String,
+    /// Where it stands, in words.
+    pub state: String,
+    /// The command that brings it further, where a person or the session must act.
+    pub retry: Option<String>,
 }
 
 /// Everything at one moment.
@@ -126,10 +141,28 @@ impl Snapshot {
             Err(why) => Err(why.into()),
             Ok(mut kernel) => {
                 let mut processes = kernel.look(|tx| read(tx, lease))?;
+                drop(kernel);
+                plant(&mut processes, home, lease);
                 shorten(&mut processes);
                 Ok(Self { processes: family_order(processes), ..empty })
             }
         }
+    }
+
+    /// Leaves out what is over and has left nothing; a session stays while one of its agents does.
+    pub fn narrow(&mut self) {
+        let stays = |process: &Process| {
+            process.state == Standing::Live
+                || !process.lanes.is_empty()
+                || !process.custody.is_empty()
+        };
+        let sessions: Vec<String> = self
+            .processes
+            .iter()
+            .filter(|process| stays(process))
+            .map(|process| process.session.clone())
+            .collect();
+        self.processes.retain(|process| stays(process) || sessions.contains(&process.pid));
     }
 
     /// The process a person means: the whole id, or a beginning that names one alone.
@@ -162,10 +195,6 @@ fn read(tx: &Tx<'_>, lease: u64) -> Result<Vec<Process>, StateError> {
             written: None,
             family: kept.family,
         });
-        let trees = match row.kind {
-            Kind::Session => tx.presence_of(&row.pid)?,
-            Kind::Agent => Vec::new(),
-        };
         all.push(Process {
             short: String::new(),
             parent: row.parent.as_ref().map(Pid::to_string),
@@ -198,11 +227,37 @@ fn read(tx: &Tx<'_>, lease: u64) -> Result<Vec<Process>, StateError> {
             in_a_row: row.in_a_row,
             client: row.client.map(|client| client.pid),
             mode: row.mode.clone(),
-            trees: trees.into_iter().filter_map(|p| p.forked).map(|p| p.to_string()).collect(),
+            trees: Vec::new(),
             pid: row.pid.to_string(),
         });
     }
     Ok(all)
+}
+
+/// Gives each session its trees. A register that can't be read has none: the table was readable
+/// a moment ago, and a picture without trees is better than none.
+fn plant(processes: &mut [Process], home: &Home, lease: u64) {
+    let rows = Table::new(home.clone(), lease).rows(None).unwrap_or_default();
+    for row in rows.into_iter().filter(TreeRow::stands) {
+        let retry = match &row.state {
+            State::Waiting { retry, .. } | State::Attention { retry, .. } => Some(retry.clone()),
+            State::Preparing
+            | State::Ready
+            | State::Failed { .. }
+            | State::Landed { .. }
+            | State::Burying { .. }
+            | State::Archived { .. } => None,
+        };
+        let owner = processes.iter_mut().find(|process| process.pid == row.session.as_str());
+        if let Some(process) = owner {
+            process.trees.push(Tree {
+                path: row.path.to_string(),
+                branch: row.branch.clone(),
+                state: row.state.to_string(),
+                retry,
+            });
+        }
+    }
 }
 
 /// Gives each process the shortest id that no other begins with.
@@ -302,6 +357,21 @@ pub(super) mod tests {
         ];
         let order: Vec<_> = family_order(all).into_iter().map(|process| process.pid).collect();
         assert_eq!(order, ["s1", "a1", "s2", "x"]);
+    }
+
+    #[test]
+    fn a_silent_session_is_shown_while_its_agent_works() {
+        let mut all = vec![
+            process("s1", "s1", "session"),
+            process("a1", "s1", "builder"),
+            process("s2", "s2", "session"),
+        ];
+        all[0].state = Standing::Silent;
+        all[2].state = Standing::Ended;
+        let mut picture = Snapshot { processes: all, ..Snapshot::default() };
+        picture.narrow();
+        let pids: Vec<_> = picture.processes.iter().map(|process| process.pid.as_str()).collect();
+        assert_eq!(pids, ["s1", "a1"]);
     }
 
     #[test]

@@ -63,9 +63,15 @@ pub fn off(args: &OffArgs, context: &Context) -> Done {
     let home = home()?;
     let root = match &args.root {
         None => None,
-        Some(path) => Some(canonical(context.cwd.join(path), Follow::All).ok_or_else(|| {
-            OperatorError::new(Trouble::Usage, format!("{} is no folder", path.display()))
-        })?),
+        Some(path) => {
+            let folder = canonical(context.cwd.join(path), Follow::All);
+            // A slip here would leave the gates on while somebody relies on their being off.
+            let there = folder.filter(|folder| folder.as_path().is_dir());
+            Some(there.ok_or_else(|| {
+                let message = format!("{} is no folder", path.display());
+                OperatorError::new(Trouble::Usage, message)
+            })?)
+        }
     };
     let unix = clock::unix_seconds();
     let mut all = pauses(&home, unix);

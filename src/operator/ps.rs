@@ -53,17 +53,13 @@ pub fn run(args: &PsArgs, context: &Context) -> Done {
         .ok_or_else(|| OperatorError::new(Trouble::Missing, "there is no home directory"))?;
     let mut picture = Snapshot::take(&home, context.settings.lease_seconds)?;
     if !args.all {
-        picture.processes.retain(is_of_interest);
+        picture.narrow();
     }
     if args.json {
         let value = serde_json::to_value(&picture).unwrap_or_default();
         return context.screen.json("ps", value);
     }
     context.screen.print(&draw(&picture, &context.home.display().to_string(), &context.screen))
-}
-
-fn is_of_interest(process: &Process) -> bool {
-    process.state == Standing::Live || !process.lanes.is_empty() || !process.custody.is_empty()
 }
 
 /// The table as text.
@@ -124,15 +120,19 @@ fn row(process: &Process, home: &str) -> Vec<String> {
 fn details(process: &Process, home: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for tree in &process.trees {
-        lines.push(format!("    own tree {}", tilde(tree, home)));
+        let (path, branch) = (tilde(&tree.path, home), harmless(&tree.branch));
+        lines.push(format!("    own tree {path} ({branch}), {}", harmless(&tree.state)));
+        lines.extend(
+            tree.retry.iter().map(|retry| format!("      to land it: {}", harmless(retry))),
+        );
     }
-    let lanes = process.lanes.iter().map(|held| ("lane", held));
+    let working = process.lanes.iter().map(|held| ("lane", held));
     let custody = process
         .custody
         .iter()
         .filter(|held| !process.lanes.iter().any(|lane| lane.path == held.path))
         .map(|held| ("uncommitted", held));
-    let all: Vec<_> = lanes.chain(custody).collect();
+    let all: Vec<_> = working.chain(custody).collect();
     for (word, held) in all.iter().take(LISTED) {
         let path = match &held.root {
             Some(root) => held.path.strip_prefix(&format!("{root}/")).unwrap_or(&held.path),
@@ -159,6 +159,7 @@ pub fn tilde(path: &str, home: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::model::Tree;
     use super::super::model::tests::{held, process};
     use super::super::screen::{Color, Voice};
     use super::*;
@@ -171,7 +172,12 @@ mod tests {
     fn picture() -> Snapshot {
         let mut session = process("3f2a91c0-5d2e-4b1c", "3f2a91c0-5d2e-4b1c", "session");
         session.root = Some("/home/dev/app".to_owned());
-        session.trees = vec!["/home/dev/.octorato/arm/app/3f2a".to_owned()];
+        session.trees = vec![Tree {
+            path: "/home/dev/.octorato/arm/app/3f2a".to_owned(),
+            branch: "dim/3f2a".to_owned(),
+            state: "ready".to_owned(),
+            retry: None,
+        }];
         let mut agent = process("a1b2c3d4e5", "3f2a91c0-5d2e-4b1c", "builder");
         agent.lanes = (0..7).map(|n| held(&format!("/w/app/src/f{n}.rs"))).collect();
         agent.denials = 3;
@@ -190,7 +196,7 @@ mod tests {
             "gates are OFF everywhere for 60 s more, by dev\n\
              PID         TYPE     STATE  ROOT    LANES  CUSTODY     AGE  SEEN  DENIED\n\
              3f2a91c0    session  live   ~/app       0        0  12 min  41 s       0\n    \
-             own tree ~/.octorato/arm/app/3f2a\n\
+             own tree ~/.octorato/arm/app/3f2a (dim/3f2a), ready\n\
              └ a1b2c3d4  builder  live   /w/app      7        0  12 min  41 s       3\n    \
              lane src/f0.rs (30 s)\n    lane src/f1.rs (30 s)\n    lane src/f2.rs (30 s)\n    \
              lane src/f3.rs (30 s)\n    lane src/f4.rs (30 s)\n    and 2 more\n\

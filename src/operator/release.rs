@@ -28,8 +28,34 @@ pub struct YieldArgs {
     pub pid: Option<String>,
 }
 
+/// What a release ended.
+struct Released {
+    short: String,
+    lanes: Vec<AbsPath>,
+    custody: Vec<AbsPath>,
+}
+
 /// Runs `octo ps --release PID[@GENERATION]`.
 pub fn release(word: &str, context: &Context) -> Done {
+    let ended = end(word, context)?;
+    if ended.lanes.is_empty() && ended.custody.is_empty() {
+        context.screen.say(&format!("{} holds nothing", harmless(&ended.short)));
+        return Ok(());
+    }
+    for (word, paths) in [("lane", &ended.lanes), ("custody", &ended.custody)] {
+        for path in paths {
+            context.screen.print(&format!("released {word} {}\n", harmless(&path.to_string())))?;
+        }
+    }
+    Ok(())
+}
+
+/// The same for a view that prints by itself: how many lanes ended.
+pub fn release_quietly(word: &str, context: &Context) -> Result<usize, OperatorError> {
+    end(word, context).map(|ended| ended.lanes.len())
+}
+
+fn end(word: &str, context: &Context) -> Result<Released, OperatorError> {
     require_person("octo ps --release")?;
     let home = home()?;
     let picture = Snapshot::take(&home, context.settings.lease_seconds)?;
@@ -47,17 +73,7 @@ pub fn release(word: &str, context: &Context) -> Done {
     let pid = pid_of(&process.pid)?;
     let by = format!("operator {}", name());
     let (lanes, custody) = transact(&home, |tx| take_all(tx, &pid, &by))?;
-    let short = harmless(&process.short);
-    if lanes.is_empty() && custody.is_empty() {
-        context.screen.say(&format!("{short} holds nothing"));
-        return Ok(());
-    }
-    for (word, paths) in [("lane", &lanes), ("custody", &custody)] {
-        for path in paths {
-            context.screen.print(&format!("released {word} {}\n", harmless(&path.to_string())))?;
-        }
-    }
-    Ok(())
+    Ok(Released { short: process.short.clone(), lanes, custody })
 }
 
 fn take_all(

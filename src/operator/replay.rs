@@ -155,15 +155,36 @@ fn select(journals: &[Journal], args: &ReplayArgs, from: u64) -> Result<Vec<Entr
     };
     let chosen: Vec<&Journal> =
         if args.session.is_some() { journals.iter().filter(of_session).collect() } else { chosen };
-    let mut entries: Vec<Entry> = chosen
+    let entries: Vec<Entry> = chosen
         .into_iter()
         .flat_map(|journal| journal.entries.iter())
         .filter(|entry| entry.at >= from)
         .filter(|entry| !args.denies || entry.kind == What::Deny)
         .cloned()
         .collect();
+    Ok(in_order(entries))
+}
+
+/// Entries in order of time. Clocks count seconds: within one, each journal keeps its own order
+/// and a refusal comes after what other journals did, which it is the answer to.
+#[must_use]
+pub fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries.sort_by(|a, b| (a.at, a.tick, &a.pid, a.seq).cmp(&(b.at, b.tick, &b.pid, b.seq)));
-    Ok(entries)
+    let mut ordered = Vec::with_capacity(entries.len());
+    for moment in entries.chunk_by(|a, b| (a.at, a.tick) == (b.at, b.tick)) {
+        let mut journals: Vec<std::slice::Iter<'_, Entry>> =
+            moment.chunk_by(|a, b| a.pid == b.pid).map(<[Entry]>::iter).collect();
+        let rank = |journal: &std::slice::Iter<'_, Entry>| match journal.as_slice().first() {
+            None => 2,
+            Some(entry) if entry.kind == What::Deny => 1,
+            Some(_) => 0,
+        };
+        while let Some(next) = journals.iter_mut().min_by_key(|journal| rank(journal)) {
+            let Some(entry) = next.next() else { break };
+            ordered.push(entry.clone());
+        }
+    }
+    ordered
 }
 
 fn verify(journals: &[Journal], args: &ReplayArgs, context: &Context) -> Done {
@@ -290,6 +311,28 @@ mod tests {
         assert_eq!(moment(951_782_400), "2000-02-29 00:00:00Z");
         assert_eq!(moment(4_107_542_399), "2100-02-28 23:59:59Z");
         assert_eq!(moment(4_107_542_400), "2100-03-01 00:00:00Z");
+    }
+
+    #[test]
+    fn within_a_second_a_refusal_comes_after_the_claim_it_answers() {
+        let entry = |pid: &str, seq, kind| Entry {
+            seq,
+            at: 5,
+            tick: 5,
+            pid: pid.to_owned(),
+            kind,
+            note: Note::default(),
+            prev: String::new(),
+        };
+        let ordered = in_order(vec![
+            entry("a", 1, What::Start),
+            entry("a", 2, What::Deny),
+            entry("a", 3, What::Claim),
+            entry("b", 1, What::Start),
+            entry("b", 2, What::Claim),
+        ]);
+        let told: Vec<_> = ordered.iter().map(|entry| (entry.pid.as_str(), entry.seq)).collect();
+        assert_eq!(told, [("a", 1), ("b", 1), ("b", 2), ("a", 2), ("a", 3)]);
     }
 
     #[test]

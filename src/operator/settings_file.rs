@@ -93,6 +93,14 @@ impl SettingsFile {
         Ok(Some(backup))
     }
 
+    /// Removes a backup that holds nothing but what the file holds again.
+    pub fn drop_backup(&self, restored: &str) {
+        let backup = self.beside("octo-backup");
+        if fs::read(&backup).is_ok_and(|bytes| bytes == restored.as_bytes()) {
+            drop(fs::remove_file(backup));
+        }
+    }
+
     fn beside(&self, suffix: &str) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_os_string();
         name.push(".");

@@ -44,6 +44,8 @@ pub struct Segment {
     pub lanes: usize,
     /// Its refusals.
     pub denials: u64,
+    /// Its tree waits for somebody to land it.
+    pub landing: Option<String>,
     /// Seconds until the gates are on again.
     pub off: Option<u64>,
 }
@@ -78,6 +80,7 @@ pub fn draw(segment: &Segment) -> String {
     count(segment.neighbours as u64, "neighbour", "neighbours");
     count(segment.lanes as u64, "lane", "lanes");
     count(segment.denials, "denied", "denied");
+    parts.extend(segment.landing.iter().map(|state| harmless(state)));
     if let Some(left) = segment.off {
         parts.push(format!("gates OFF {}", age(left)));
     }
@@ -96,7 +99,7 @@ fn look(input: &str, context: &Context) -> Segment {
             crate::git::Head::Branch(name) => {
                 Some(name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned())
             }
-            _ => None,
+            crate::git::Head::Detached(_) | crate::git::Head::Unknown => None,
         };
         let linked = matches!(root.kind, crate::policy::facts::RootKind::Linked { .. });
         segment.own_tree = linked.then_some(());
@@ -112,6 +115,9 @@ fn look(input: &str, context: &Context) -> Segment {
         if Some(process.session.as_str()) == session {
             segment.lanes += process.lanes.len();
             segment.denials += process.denials;
+            let waits = process.trees.iter().find(|tree| tree.retry.is_some());
+            let word = |state: &str| state.split(':').next().unwrap_or_default().to_owned();
+            segment.landing = segment.landing.or(waits.map(|tree| word(&tree.state)));
         } else if process.kind == "session" && live(process.state) && process.root == here {
             segment.neighbours += 1;
         }
@@ -168,9 +174,13 @@ mod tests {
             neighbours: 1,
             lanes: 3,
             denials: 2,
+            landing: Some("ready to land".to_owned()),
             off: Some(60),
         };
-        assert_eq!(draw(&busy), "⎇ dim/3f2a · 1 neighbour · 3 lanes · 2 denied · gates OFF 60 s");
+        assert_eq!(
+            draw(&busy),
+            "⎇ dim/3f2a · 1 neighbour · 3 lanes · 2 denied · ready to land · gates OFF 60 s"
+        );
     }
 
     #[test]

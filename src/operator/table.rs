@@ -83,7 +83,7 @@ mod tests {
     fn the_widest_column_gives_way_first_and_numbers_lean_right() {
         let rows = vec![vec!["a".to_owned(), "/home/dev/project/lib".to_owned(), "12".to_owned()]];
         let lines = lay_out(COLUMNS, &rows, 24);
-        assert_eq!(lines[0], "NAME  PATH             N".replace("  N", "   N"));
+        assert_eq!(lines[0], "NAME  PATH             N");
         assert!(lines.iter().all(|line| line.chars().count() <= 24), "{lines:?}");
         assert!(lines[1].contains('…') && lines[1].ends_with("12"));
     }

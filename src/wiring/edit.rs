@@ -167,15 +167,25 @@ impl Document {
     /// Appends a member to the object at `path`.
     pub fn add_member(&mut self, path: &[Step], key: &str, value: &Value) -> Result<(), EditError> {
         let mut piece = format!("{}:{}", Value::from(key), self.style.gap);
-        self.style.write(value, path.len() + 1, &mut piece);
+        self.style_at(path)?.write(value, path.len() + 1, &mut piece);
         self.append(path, &piece)
     }
 
     /// Appends an element to the array at `path`.
     pub fn add_element(&mut self, path: &[Step], value: &Value) -> Result<(), EditError> {
         let mut piece = String::new();
-        self.style.write(value, path.len() + 1, &mut piece);
+        self.style_at(path)?.write(value, path.len() + 1, &mut piece);
         self.append(path, &piece)
+    }
+
+    /// A container that somebody wrote on one line gets its next member on that line.
+    fn style_at(&self, path: &[Step]) -> Result<Style, EditError> {
+        let root = self.root()?;
+        let holder = find(&root, path)?;
+        let filled = !holder.members().is_empty() || !holder.elements().is_empty();
+        let on_one_line = filled && !self.slice(holder).contains('\n');
+        let indent = self.style.indent.clone().filter(|_| !on_one_line);
+        Ok(Style { indent, ..self.style.clone() })
     }
 
     fn append(&mut self, path: &[Step], piece: &str) -> Result<(), EditError> {
@@ -188,8 +198,7 @@ impl Document {
             Kind::Text(_) | Kind::Scalar => return Err(EditError::NotThere(show(path))),
         };
         if let Some(end) = last {
-            // The gap before the last sibling is the gap this one gets, in whatever style.
-            let lead = self.lead_of_last(holder, depth);
+            let lead = self.lead_of_last(holder, &self.style_at(path)?, depth);
             self.text.insert_str(end, &format!(",{lead}{piece}"));
         } else {
             let inner = holder.span.start + 1..holder.span.end.saturating_sub(1);
@@ -200,18 +209,19 @@ impl Document {
         Ok(())
     }
 
-    fn lead_of_last(&self, holder: &Node, depth: usize) -> String {
+    /// The gap before the last sibling is the gap the next one gets, in whatever style.
+    fn lead_of_last(&self, holder: &Node, style: &Style, depth: usize) -> String {
         let starts: Vec<usize> = match &holder.kind {
             Kind::Object(members) => members.iter().map(|member| member.span.start).collect(),
             Kind::Array(elements) => elements.iter().map(|element| element.span.start).collect(),
             Kind::Text(_) | Kind::Scalar => Vec::new(),
         };
-        let Some(&last) = starts.last() else { return self.style.between(depth) };
+        let Some(&last) = starts.last() else { return style.between(depth) };
         let before = self.text.get(..last).unwrap_or_default();
         let white = before.len() - before.trim_end_matches([' ', '\t', '\r', '\n']).len();
         let lead = before.get(before.len() - white..).unwrap_or_default();
-        if starts.len() == 1 && lead.is_empty() {
-            return self.style.between(depth);
+        if starts.len() == 1 && !lead.contains('\n') {
+            return style.between(depth);
         }
         lead.to_owned()
     }
@@ -308,6 +318,10 @@ mod tests {
             "{\r\n\t\"a\": {\r\n\t\t\"b\": 1\r\n\t}\r\n}"
         );
         assert_eq!(added("{}\n", &[], "b", &json!(1)), "{\n  \"b\": 1\n}\n");
+        assert_eq!(
+            added("{\n  \"p\": {\"a\": [1]}\n}\n", &[Step::Key("p")], "b", &json!([2])),
+            "{\n  \"p\": {\"a\": [1], \"b\": [2]}\n}\n"
+        );
     }
 
     #[test]

@@ -118,6 +118,14 @@ In a terminal: octo doctor --fix (repair) or octo uninstall (remove).";
 const ABSENT: &str = "octo: plugin present, program absent: nothing is guarded. \
 Get it with: cargo install octo && octo doctor";
 
+/// Entries as the `hooks` object of a settings file or of a plugin's hooks file.
+#[must_use]
+pub fn hooks_of(entries: &[Entry]) -> Value {
+    let events =
+        entries.iter().map(|entry| (entry.event.to_owned(), Value::Array(vec![entry.group()])));
+    Value::Object(events.collect())
+}
+
 /// True when a hook's command line runs our program, in whatever spelling we ever wrote it.
 #[must_use]
 pub fn is_ours(command: &str) -> bool {

@@ -78,14 +78,14 @@ impl Api {
 
     /// Waits until so many answers stand at the gate.
     pub(crate) fn reached_by(&self, gate: &str, answers: usize) {
-        self.stage.until(&format!("{answers} at the gate {gate}"), |state| {
+        self.stage.until(PATIENCE, &format!("{answers} at the gate {gate}"), |state| {
             state.arrived.get(gate).is_some_and(|n| *n >= answers).then_some(())
         });
     }
 
     /// Waits until the script has no more turns: all its tools have run.
     pub(crate) fn finished(&self, script: &str) {
-        self.stage.until(&format!("the end of {script}"), |state| {
+        self.stage.until(PATIENCE, &format!("the end of {script}"), |state| {
             let turns = state.scripts.get(script).map_or(0, |script| script.turns.len());
             let mut asked = state.requests.iter().filter(|request| request.script == script);
             asked.any(|request| request.turn >= turns).then_some(())
@@ -120,14 +120,19 @@ impl Stage {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn until<T>(&self, what: &str, mut seen: impl FnMut(&State) -> Option<T>) -> T {
+    fn until<T>(
+        &self,
+        patience: Duration,
+        what: &str,
+        mut seen: impl FnMut(&State) -> Option<T>,
+    ) -> T {
         let start = std::time::Instant::now();
         let mut state = self.lock();
         loop {
             if let Some(found) = seen(&state) {
                 return found;
             }
-            assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+            assert!(start.elapsed() < patience, "waited in vain for {what}");
             let pause = Duration::from_millis(200);
             state =
                 self.moved.wait_timeout(state, pause).map_or_else(|e| e.into_inner().0, |w| w.0);
@@ -137,7 +142,8 @@ impl Stage {
     fn wait_at(&self, gate: &str) {
         *self.lock().arrived.entry(gate.to_owned()).or_default() += 1;
         self.moved.notify_all();
-        self.until(&format!("somebody to open {gate}"), |state| {
+        // Longer than the test itself waits for anything: the test should fail, not this thread.
+        self.until(PATIENCE * 5, &format!("somebody to open {gate}"), |state| {
             (state.over || state.open.iter().any(|open| open == gate)).then_some(())
         });
     }

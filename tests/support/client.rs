@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 use super::api::Api;
-use super::machine::{Machine, PATH, clean};
+use super::machine::{Machine, clean};
 use super::script::prompt;
 
 /// The client versions that are tested.
@@ -159,7 +159,7 @@ pub(crate) fn environment(command: &mut Command, machine: &Machine, api: &Api) {
 /// The same as name and value, for a terminal that starts the client itself.
 pub(crate) fn settings_of_environment(machine: &Machine, api: &Api) -> Vec<(&'static str, String)> {
     vec![
-        ("PATH", format!("{}:{PATH}", machine.bin.display())),
+        ("PATH", machine.path()),
         ("HOME", machine.home.display().to_string()),
         ("LANG", "C.UTF-8".to_owned()),
         ("ANTHROPIC_BASE_URL", api.url()),

@@ -77,10 +77,12 @@ impl Heard {
         })
     }
 
-    /// The last request whole, for a message when a test fails.
-    pub(crate) fn last(&self) -> String {
-        let messages = self.requests.last().map(|request| &request["messages"]);
-        messages.map_or_else(String::new, |m| serde_json::to_string_pretty(m).unwrap_or_default())
+    /// Every line the model was given that contains `words`, for a message when a test fails.
+    pub(crate) fn lines(&self, words: &str) -> Vec<String> {
+        let messages = self.requests.iter().flat_map(|r| r["messages"].as_array()).flatten();
+        let given = messages.filter(|message| message["role"] != "assistant");
+        let lines = given.flat_map(|message| texts(&message["content"])).flat_map(str::lines);
+        lines.filter(|line| line.contains(words)).map(str::to_owned).collect()
     }
 }
 

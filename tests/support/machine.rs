@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
+use super::eventually;
 use super::puppet::Puppet;
 use super::reply::Reply;
 use super::repo::Repo;
@@ -59,17 +60,38 @@ impl Machine {
         Self { home, bin, folder, processes: AtomicUsize::new(0) }
     }
 
-    /// The same with a binary of its own, which a test may damage.
-    pub(crate) fn with_own_binary() -> Self {
-        let machine = Self::gates_only();
-        let own = machine.bin.join("octo");
-        fs::remove_file(&own).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_octo"), &own).unwrap();
-        for name in NAMES.iter().filter(|name| **name != "octo") {
-            fs::remove_file(machine.bin.join(name)).unwrap();
-            symlink(&own, machine.bin.join(name)).unwrap();
-        }
-        machine
+    /// Where an installed octo has its program and names.
+    pub(crate) fn programs(&self) -> PathBuf {
+        self.home.join(".local/share/octo/bin")
+    }
+
+    /// The search path of everything that runs here: an installed octo before the built one.
+    pub(crate) fn path(&self) -> String {
+        format!("{}:{}:{PATH}", self.home.join(".local/bin").display(), self.bin.display())
+    }
+
+    /// Installs octo for the user, as the operator would.
+    #[track_caller]
+    pub(crate) fn install(&self) {
+        let done = self.operator(&["install", "--scope", "user"]);
+        // 1 is a warning: the client is not on this machine's path.
+        assert!(matches!(done.code, Some(0 | 1)), "{done:?}");
+    }
+
+    /// Runs `octo` as a person at a terminal of their own would: no client is its ancestor, which
+    /// this test program is to the hooks that it starts itself.
+    pub(crate) fn operator(&self, args: &[&str]) -> Reply {
+        let folder = self.base().join(format!("operator-{}", self.number()));
+        fs::create_dir_all(&folder).unwrap();
+        let script =
+            "cd \"$0\" && (\"$@\" >out 2>err </dev/null; echo $? >code.new; mv code.new code) &";
+        let mut shell = self.command("sh");
+        shell.args(["-c", script]).arg(&folder).arg("octo").args(args);
+        assert!(shell.status().unwrap().success());
+        let code =
+            eventually(&format!("octo {args:?}"), || fs::read_to_string(folder.join("code")).ok());
+        let read = |name| fs::read_to_string(folder.join(name)).unwrap_or_default();
+        Reply { stdout: read("out"), stderr: read("err"), code: code.trim().parse().ok() }
     }
 
     /// Writes the user's own configuration file.
@@ -106,8 +128,7 @@ impl Machine {
         let own = self.bin.join(program);
         let mut command = Command::new(if own.exists() { own } else { PathBuf::from(program) });
         clean(&mut command, &self.home);
-        let path = format!("{}:{PATH}", self.bin.display());
-        command.env("PATH", path).current_dir(&self.home);
+        command.env("PATH", self.path()).current_dir(&self.home);
         command
     }
 

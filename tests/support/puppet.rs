@@ -154,9 +154,15 @@ impl<'m> Puppet<'m> {
         Ran::Done(output)
     }
 
-    /// Takes a lane on a path by writing to it; the test fails when that is refused.
+    /// Takes a lane on a path by writing to it; the test fails when that is refused. A folder is
+    /// taken by asking alone: no tool of the client's could write it.
     #[track_caller]
     pub(crate) fn holds(&self, path: &Path, content: &str) {
+        if path.is_dir() {
+            let input = json!({ "file_path": path, "content": content });
+            assert!(!self.ask("Write", &input).denied());
+            return;
+        }
         let reply = self.write(path, content);
         assert!(!reply.denied(), "the set-up was refused: {reply:?}");
     }

@@ -227,6 +227,12 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// Forgets a journal that was removed on purpose.
+    pub fn drop_head(&mut self, pid: &Pid) -> Result<(), StateError> {
+        self.tx.prepare_cached("DELETE FROM journal WHERE pid=?1")?.execute([pid.as_str()])?;
+        Ok(())
+    }
+
     /// The processes that have a journal.
     pub fn journaled(&self) -> Result<Vec<Pid>, StateError> {
         let mut statement = self.tx.prepare_cached("SELECT pid FROM journal ORDER BY pid")?;

@@ -15,6 +15,7 @@ use crate::operator::context::Context;
 use crate::operator::screen::harmless;
 use crate::wiring::entry::{OURS_ON_PATH, is_ours};
 use crate::wiring::files::found;
+use crate::wiring::survey::Survey;
 
 /// The words with which an agent of this proof is named.
 const HOLDER: &str = "doctor-holder";
@@ -44,13 +45,13 @@ pub(super) fn check(context: &Context) -> Vec<Finding> {
     findings
 }
 
-/// The installed shell lines for PreToolUse, of settings or of the plugin.
+/// The installed shell lines for `PreToolUse`, of settings or of the plugin.
 fn installed(context: &Context) -> Vec<String> {
     let event = Event::PreToolUse.wire().name;
     let files = found(&context.home, &context.project);
     let surveys = || files.iter().filter_map(|file| file.content.as_ref().ok());
     let mut lines: Vec<String> = surveys()
-        .flat_map(|survey| survey.ours())
+        .flat_map(Survey::ours)
         .filter(|hook| hook.event == event && is_ours(&hook.command))
         .map(|hook| hook.command.clone())
         .collect();

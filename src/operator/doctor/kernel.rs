@@ -25,8 +25,7 @@ pub(super) fn check(context: &Context) -> Vec<Finding> {
     if !home.dir().exists() {
         return vec![Finding::ok("kernel.table", "no hook has run yet")];
     }
-    let mut findings = vec![table(&home), size(&home, context)];
-    findings.extend(journals(&home));
+    let mut findings = vec![table(&home), size(&home, context), journals(&home)];
     findings.extend(modes(&home));
     findings.extend(network(&home));
     findings.extend(off(&home));
@@ -62,20 +61,20 @@ fn table(home: &Home) -> Finding {
     }
 }
 
-fn journals(home: &Home) -> Option<Finding> {
+fn journals(home: &Home) -> Finding {
     let journals = match replay::read(home) {
         Ok(journals) => journals,
         Err(why) => {
-            return Some(Finding::warn("kernel.journals", why.message, "octo replay --verify"));
+            return Finding::warn("kernel.journals", why.message, "octo replay --verify");
         }
     };
     let flawed = journals.iter().filter(|journal| !journal.flaws.is_empty()).count();
     if flawed == 0 {
         let text = format!("{} journals are whole", journals.len());
-        return Some(Finding::ok("kernel.journals", text));
+        return Finding::ok("kernel.journals", text);
     }
     let text = format!("{flawed} of {} journals were changed outside octo", journals.len());
-    Some(Finding::warn("kernel.journals", text, "octo replay --verify"))
+    Finding::warn("kernel.journals", text, "octo replay --verify")
 }
 
 /// Bytes of all files below a folder.

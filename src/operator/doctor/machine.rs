@@ -6,7 +6,10 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::Finding;
+use crate::config::Fence;
+use crate::fence::probe;
 use crate::operator::context::Context;
+use crate::operator::place::Place;
 use crate::operator::screen::harmless;
 
 /// Oldest client that the tests drive.
@@ -15,7 +18,7 @@ const OLDEST: [u32; 3] = [2, 1, 197];
 const CLOSES: [u32; 3] = [2, 1, 295];
 
 pub(super) fn check(context: &Context) -> Vec<Finding> {
-    let mut findings = vec![client(), git(), disk(context)];
+    let mut findings = vec![client(), git(), disk(context), fence(context)];
     findings.extend(servers(context));
     findings
 }
@@ -37,11 +40,7 @@ fn version(text: &str) -> Option<[u32; 3]> {
 
 fn client() -> Finding {
     let Some(found) = output("claude", "--version") else {
-        return Finding::warn(
-            "client.version",
-            "no `claude` on PATH",
-            "nothing to do if it is started in another way",
-        );
+        return Finding::ok("client.version", "no `claude` on PATH: its version is not known");
     };
     let shown = harmless(found.trim());
     match version(&found) {
@@ -84,6 +83,29 @@ fn disk(context: &Context) -> Finding {
         return Finding::warn("disk.free", text, "octo worktree reclaim; octo prune");
     }
     Finding::ok("disk.free", format!("{free} MB free"))
+}
+
+/// What the kernel grants to a fenced command, tried and not guessed.
+fn fence(context: &Context) -> Finding {
+    let report = probe::probe();
+    let level = report.level.word();
+    let program = Place::new(&context.home).program().display().to_string();
+    let wanted = context.settings.fence;
+    match (report.obstacles.first(), wanted) {
+        _ if wanted == Fence::Off => {
+            Finding::ok("fence.level", format!("off by setting; {level} here"))
+        }
+        (None, _) => Finding::ok("fence.level", format!("{level}: octo install --fence uses it")),
+        (Some(obstacle), Fence::Require) => Finding::bad(
+            "fence.level",
+            format!("required, but {level}: {}", obstacle.reason()),
+            obstacle.fix(&program),
+        ),
+        (Some(obstacle), Fence::On | Fence::Off) => Finding::ok(
+            "fence.level",
+            format!("{level}: {}; fuller with: {}", obstacle.reason(), obstacle.fix(&program)),
+        ),
+    }
 }
 
 /// Servers whose tools the client offers, and that they pass our matcher.

@@ -114,7 +114,7 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Done {
     match worst {
         Level::Ok => Ok(()),
         Level::Warn => Err(OperatorError::new(Trouble::Refused, "guarded, with warnings")),
-        Level::Bad => Err(OperatorError::new(Trouble::Usage, "sessions are NOT guarded here")),
+        Level::Bad => Err(OperatorError::new(Trouble::Unguarded, "sessions are NOT guarded here")),
     }
 }
 
@@ -158,7 +158,7 @@ fn mend(findings: &[Finding], context: &Context) -> Result<bool, OperatorError> 
 
 fn draw(findings: &[Finding], context: &Context) -> String {
     let screen = &context.screen;
-    let mut out = String::new();
+    let mut lines = Vec::new();
     for finding in findings {
         let (tone, mark) = match finding.level {
             Level::Ok => (Tone::Good, "ok  "),
@@ -167,10 +167,10 @@ fn draw(findings: &[Finding], context: &Context) -> String {
         };
         let mark = screen.paint(tone, mark);
         let id = screen.paint(Tone::Dim, &format!("{:18}", finding.id));
-        out.push_str(&format!("{mark} {id} {}\n", finding.text));
+        lines.push(format!("{mark} {id} {}", finding.text));
         if let Some(fix) = &finding.fix {
-            out.push_str(&format!("     {:18} fix: {fix}\n", ""));
+            lines.push(format!("     {:18} fix: {fix}", ""));
         }
     }
-    out
+    lines.join("\n") + "\n"
 }

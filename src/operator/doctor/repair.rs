@@ -95,7 +95,9 @@ fn restore(
     by: &str,
 ) -> Result<(usize, usize), StateError> {
     let mut replay = Replay::default();
-    entries.iter().for_each(|entry| replay.fold(entry));
+    for entry in entries {
+        replay.fold(entry);
+    }
     // Ticks of an earlier boot mean nothing now, and a restart has ended every lane.
     let boot = now.unix.saturating_sub(now.tick.0);
     let tick = |at: u64, tick: u64| if at >= boot { Tick(tick) } else { Tick(0) };
@@ -111,6 +113,7 @@ fn restore(
             root: None,
             transcript: None,
             client: None,
+            vouched: Vouched::No,
             place: tx.place().clone(),
             state: if life.ended { State::Ended } else { State::Open },
             reason: None,
@@ -124,7 +127,6 @@ fn restore(
             last_denied: None,
             in_a_row: 0,
             last_call: None,
-            vouched: Vouched::No,
             waits_for: None,
             pid,
         };

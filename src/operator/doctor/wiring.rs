@@ -5,11 +5,12 @@ use super::{Finding, Mend};
 use crate::applet::{Always, Event, WIRES};
 use crate::operator::context::Context;
 use crate::operator::error::Done;
-use crate::operator::install::{Choice, Engine, Fencing, apply, plan, wanted};
+use crate::operator::install::{apply, chosen, plan, wanted};
 use crate::operator::place::Place;
 use crate::operator::screen::harmless;
 use crate::wiring::files::{Found, Scope, found};
-use crate::wiring::survey::Survey;
+use crate::wiring::merge::holds;
+use crate::wiring::survey::{Owner, Survey, Switch};
 
 /// The plugin's name in the client's list of plugins.
 const PLUGIN: &str = "octo@";
@@ -61,7 +62,7 @@ fn presence(wired: &[(&Found, &Survey)], plugin: bool) -> Finding {
 /// What an entry lacks of what it should be.
 fn drift(file: &Found, survey: &Survey, context: &Context) -> Vec<Finding> {
     let place = Place::new(&context.home);
-    let choice = choice(survey);
+    let choice = chosen(survey);
     let wiring = wanted(context, &place, file.scope, choice);
     let missing: Vec<&str> = WIRES
         .iter()
@@ -79,26 +80,15 @@ fn drift(file: &Found, survey: &Survey, context: &Context) -> Vec<Finding> {
         return vec![Finding::warn("wiring.drift", text, fix).mended_by(Mend::Wiring)];
     }
     let text = std::fs::read_to_string(&file.path).unwrap_or_default();
-    match crate::wiring::merge::holds(&text, &wiring) {
-        Ok(true) => vec![Finding::ok("wiring.drift", "every entry is as this version writes it")],
-        Ok(false) | Err(_) => {
-            let text = format!("{}: entries of another version", file.path.display());
-            vec![Finding::warn("wiring.drift", text, fix).mended_by(Mend::Wiring)]
-        }
+    if holds(&text, &wiring) == Ok(true) {
+        return vec![Finding::ok("wiring.drift", "every entry is as this version writes it")];
     }
-}
-
-fn choice(survey: &Survey) -> Choice {
-    let fenced = survey.prefix.as_deref().is_some_and(|prefix| prefix.ends_with("/octo-sh"));
-    let engine = survey.ours().any(|hook| hook.event == Event::WorktreeCreate.wire().name);
-    Choice {
-        fence: if fenced { Fencing::Yes } else { Fencing::No },
-        engine: if engine { Engine::Yes } else { Engine::No },
-    }
+    let text = format!("{}: entries of another version", file.path.display());
+    vec![Finding::warn("wiring.drift", text, fix).mended_by(Mend::Wiring)]
 }
 
 fn switches(file: &Found, survey: &Survey) -> Vec<Finding> {
-    let finding = |switch: &crate::wiring::survey::Switch| {
+    let finding = |switch: &Switch| {
         let text = format!("{}: {} is set: {}", file.path.display(), switch.key, switch.effect);
         if file.scope == Scope::Managed && switch.key == "allowManagedHooksOnly" {
             return Finding::bad("wiring.switch", text, "ask the administrator to add our entries");
@@ -132,8 +122,7 @@ fn double(wired: &[(&Found, &Survey)], plugin: bool) -> Option<Finding> {
 
 fn others(file: &Found, survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let foreign =
-        survey.hooks.iter().filter(|hook| hook.owner == crate::wiring::survey::Owner::Other);
+    let foreign = survey.hooks.iter().filter(|hook| hook.owner == Owner::Other);
     for hook in foreign {
         if hook.event == "WorktreeCreate" {
             let text = format!(
@@ -144,7 +133,7 @@ fn others(file: &Found, survey: &Survey) -> Vec<Finding> {
             findings.push(Finding::warn(
                 "wiring.others",
                 text,
-                "keep one of the two: octo install --no-engine leaves it to the other",
+                "keep one of the two: octo install --worktrees client leaves it to the other",
             ));
         }
     }
@@ -164,7 +153,7 @@ pub(super) fn mend(context: &Context) -> Done {
     let place = Place::new(&context.home);
     let files = found(&context.home, &context.project);
     for (file, survey) in surveys(&files).filter(|(_, survey)| survey.ours().count() > 0) {
-        let wiring = wanted(context, &place, file.scope, choice(survey));
+        let wiring = wanted(context, &place, file.scope, chosen(survey));
         let change = plan(&place, &file.path, &wiring)?;
         if change.next.is_some() {
             apply(&place, &change)?;

@@ -1,0 +1,27 @@
+# Short names for what CONTRIBUTING says. `just` alone lists them.
+
+default:
+    @just --justfile .justfile --list
+
+# What must hold before anything is sent
+check: format lint test deny
+
+format:
+    cargo fmt --check
+
+lint:
+    cargo clippy --all-targets -- -D warnings
+
+test:
+    cargo test
+
+deny:
+    cargo deny --config .deny.toml check
+
+# Writes every generated document anew
+documents:
+    UPDATE=1 cargo test --test it documents
+
+# The shipped program, and its table of costs
+bench:
+    cargo bench --bench process
