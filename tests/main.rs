@@ -31,3 +31,4 @@ mod real_wiring;
 mod scenarios;
 mod shell_oracle;
 mod support;
+mod worktrees;

@@ -7,7 +7,7 @@ use super::fork::{self, Sent};
 use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
-use super::{arms, claims, delegate, fencing, floor, keeping, register, reply};
+use super::{arms, claims, delegate, fencing, floor, register, reply, trees};
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
@@ -342,7 +342,7 @@ fn finish(
         Verdict::Allow => {
             let mut words = settled.notices.clone();
             words.extend(settled.outcome.notices.iter().cloned());
-            match keeping::before(context, kernel, &settled) {
+            match trees::keep(context, kernel, &settled.outcome) {
                 Ok(kept) => words.extend(kept),
                 Err(refusal) => return Ok(Finished::Said(reply::deny(&refusal))),
             }
