@@ -31,6 +31,7 @@ pub mod seatbelt;
 mod supervise;
 pub mod table;
 pub mod ticket;
+pub mod twice;
 
 pub use run::{run_exec, run_prefix};
 

@@ -126,7 +126,7 @@ fn told(context: &Context<'_>, kernel: &mut Kernel, said: &str) -> Result<Vec<St
     let level = probe::offer().level;
     let asked =
         Asked { holds: &holds, git: GitWrite::None, dir, level, scratch: &scratch, switches: &[] };
-    let hits = explain(said, None, &plan(&asked, &RealDisk));
+    let hits = explain(said, None, &plan(&asked, &RealDisk::look()));
     let mut words = Vec::new();
     for hit in hits {
         let by = hit
