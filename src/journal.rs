@@ -220,7 +220,7 @@ impl Replay {
                     self.custody.insert(path, claimed);
                 }
             }
-            What::Release | What::Expire => self.release(&entry.pid, target, entry),
+            What::Release | What::Expire => self.release(&entry.pid, target.as_deref(), entry),
             What::Clean => {
                 if let Some(path) = target {
                     self.lanes.remove(&path);
@@ -246,11 +246,10 @@ impl Replay {
         }
     }
 
-    fn release(&mut self, pid: &str, target: Option<String>, entry: &Entry) {
+    fn release(&mut self, pid: &str, target: Option<&str>, entry: &Entry) {
         let delegated = entry.note.reason.as_deref() == Some("delegate");
-        let mine = |path: &String, lane: &Claimed| {
-            lane.pid == pid && target.as_ref().is_none_or(|t| t == path)
-        };
+        let mine =
+            |path: &String, lane: &Claimed| lane.pid == pid && target.is_none_or(|t| t == path);
         if delegated {
             for (_, lane) in self.lanes.iter_mut().filter(|(p, l)| mine(p, l)) {
                 lane.family = true;

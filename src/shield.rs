@@ -5,7 +5,6 @@
     unsafe_code,
     reason = "signal handlers, an alternate stack and a timer have no safe door"
 )]
-#![expect(clippy::disallowed_methods, reason = "I/O boundary: the last words of a failing hook")]
 
 use std::cell::UnsafeCell;
 use std::io::Write;

@@ -9,6 +9,7 @@ use super::{floor, reply};
 use crate::shield::Reply;
 
 /// A settings file changed.
+#[must_use]
 pub fn run(context: &Context<'_>) -> Reply {
     if context.home.tombstone().exists() {
         return reply::pass();

@@ -11,7 +11,7 @@ use crate::applet;
 use crate::git::paths::{self, Follow};
 use crate::policy::facts::{Effect, FloorFacts};
 use crate::policy::lane::AbsPath;
-use crate::wiring::survey::{Survey, survey};
+use crate::wiring::survey::survey;
 
 /// Names of settings files the client reads.
 const SETTINGS: &[&str] = &["settings.json", "settings.local.json", "managed-settings.json"];
@@ -131,7 +131,7 @@ fn has_ours(path: &AbsPath) -> bool {
 #[must_use]
 pub fn loses(before: Option<&str>, after: Option<&str>) -> bool {
     let Some(after) = after else { return true };
-    let old = before.and_then(|t| survey(t).ok()).unwrap_or_else(Survey::default);
+    let old = before.and_then(|t| survey(t).ok()).unwrap_or_default();
     match survey(after) {
         Ok(new) => !new.keeps(&old),
         Err(_) => old.ours().count() > 0,

@@ -316,15 +316,13 @@ impl Gather<'_, '_, '_> {
             if !theirs || out.facts.staged.iter().any(|s| s.root == *root) {
                 continue;
             }
-            match self.asked.staged(root) {
-                Some(paths) => {
-                    out.facts.staged.push(Staged { root: root.clone(), paths: paths.clone() });
-                }
-                None => {
-                    out.needs.push(Need::Staged(root.clone()));
-                    out.facts.staged.push(Staged { root: root.clone(), paths: None });
-                }
-            }
+            let paths = if let Some(paths) = self.asked.staged(root) {
+                paths.clone()
+            } else {
+                out.needs.push(Need::Staged(root.clone()));
+                None
+            };
+            out.facts.staged.push(Staged { root: root.clone(), paths });
             if let Some(root) = out.facts.roots.iter().find(|r| r.path == *root)
                 && asked::sweeps(root)
             {

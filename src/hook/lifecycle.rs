@@ -159,7 +159,7 @@ pub fn exit(
     }
     row.state = State::Ended;
     row.reason = Some(reason.to_owned());
-    row.heir = heir.clone();
+    row.heir.clone_from(&heir);
     row.waits_for = None;
     row.seen = tx.now().tick;
     tx.put_process(&row)?;

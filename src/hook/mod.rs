@@ -41,6 +41,7 @@ use input::PayloadError;
 const PLUGIN: &str = "--plugin";
 
 /// Runs a hook to its end.
+#[must_use]
 pub fn main(role: Role, args: &[OsString]) -> ExitCode {
     let words: Vec<&str> = args.iter().filter_map(|a| a.to_str()).collect();
     let argument = words.iter().find(|w| !w.starts_with('-')).and_then(|w| Event::named(w));
@@ -87,9 +88,9 @@ pub fn by_hand(role: Role, bytes: &[u8]) -> Reply {
 fn run(role: Role, argument: Option<Event>, fallback: Event, plugin: bool) -> Reply {
     let expected = argument.unwrap_or(fallback);
     let refuse = |e: &PayloadError| {
-        let rule = if matches!(e, PayloadError::TooLarge) { "gate.size" } else { "gate.payload" };
-        let remedy = rules::find(rule).map_or("octo doctor", |(_, _, remedy)| remedy);
-        reply::failure(expected, rule, &e.to_string(), remedy)
+        let id = if matches!(e, PayloadError::TooLarge) { "gate.size" } else { "gate.payload" };
+        let remedy = rules::find(id).map_or("octo doctor", |(_, _, remedy)| remedy);
+        reply::failure(expected, id, &e.to_string(), remedy)
     };
     let bytes = match input::read_stdin() {
         Ok(bytes) => bytes,

@@ -13,7 +13,7 @@ use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
 use crate::kernel::store::{CallRow, Kernel, Make, PATIENCE, ProcessRow, Tx};
 use crate::kernel::{StateError, log};
-use crate::policy::facts::{Effect, Facts};
+use crate::policy::facts::{Arms, Effect, Facts};
 use crate::policy::lane::Pid;
 use crate::policy::rules::{self, ALL_GATES, Gate};
 use crate::policy::verdict::{Denial, Note, Outcome, Party, Verdict, What};
@@ -48,6 +48,7 @@ fn concerns(role: Role, tool: Tool) -> bool {
 }
 
 /// Judges a call.
+#[must_use]
 pub fn run(context: &Context<'_>) -> Reply {
     let tool = Tool::of(context.payload.tool());
     if !concerns(context.role, tool) {
@@ -115,7 +116,7 @@ fn judge(
     let mut still = gather::still(effects, context, disk);
     still.floor = floor::facts(effects, context);
     still.fenced = fencing::standing(context);
-    still.arms = if effects.is_empty() { Default::default() } else { arms::facts(context) };
+    still.arms = if effects.is_empty() { Arms::default() } else { arms::facts(context) };
     let mut asked = Asked::default();
     let mut words: Vec<String> = Vec::new();
     for round in 0..ROUNDS {
@@ -125,7 +126,7 @@ fn judge(
         })?;
         match out {
             Round::Ask(needs) => needs.iter().for_each(|need| asked.ask(need)),
-            Round::Settled(settled) => match finish(context, disk, effects, &mut kernel, *settled)?
+            Round::Settled(settled) => match finish(context, disk, effects, &mut kernel, &settled)?
             {
                 Finished::Said(reply) => return Ok(with_words(context, reply, &words)),
                 Finished::Again(word) => words.push(word),
@@ -316,7 +317,7 @@ fn finish(
     disk: &Disk,
     effects: &[Effect],
     kernel: &mut Kernel,
-    settled: Settled,
+    settled: &Settled,
 ) -> Result<Finished, StateError> {
     if let Some(said) = &settled.said {
         let reply = if said.is_empty() { reply::pass() } else { reply::deny(said) };
@@ -325,7 +326,7 @@ fn finish(
     match &settled.outcome.verdict {
         Verdict::Deny(denial) => {
             if let Some(root) = &settled.outcome.fork {
-                return Ok(match fork::send(context, kernel, &settled, root)? {
+                return Ok(match fork::send(context, kernel, settled, root)? {
                     Sent::Told(reply) => Finished::Said(reply),
                     Sent::Stays(word) => Finished::Again(word),
                 });

@@ -117,12 +117,11 @@ pub fn client_life(client: Client) -> ClientLife {
 /// Start time and parent of a process.
 #[cfg(target_os = "linux")]
 fn start_of(pid: u32) -> Option<(u64, u32)> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name stands in parentheses and may hold anything, so count from the last one.
-    let rest = stat.get(stat.rfind(')')? + 1..)?;
+    let rest = line.get(line.rfind(')')? + 1..)?;
     let mut fields = rest.split_whitespace();
-    let state = fields.next()?;
-    if matches!(state, "Z" | "X") {
+    if matches!(fields.next()?, "Z" | "X") {
         return None;
     }
     let parent = fields.next()?.parse().ok()?;

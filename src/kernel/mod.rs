@@ -76,9 +76,11 @@ impl StateError {
     #[must_use]
     pub fn io(path: impl Into<PathBuf>, error: io::Error) -> Self {
         let path = path.into();
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full(path),
-            _ => Self::Io(path, error),
+        let kind = error.kind();
+        if matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            Self::Full(path)
+        } else {
+            Self::Io(path, error)
         }
     }
 }

@@ -99,9 +99,9 @@ fn run(dim: &Dim) -> Done {
     match &dim.verb {
         Verb::Register { cwd } => {
             let cwd = cwd.clone().map_or_else(|| here.cwd.clone(), |d| here.cwd.join(d));
-            event(dim, &cwd, Event::SessionStart, json!({"source": "startup"}))
+            event(dim, &cwd, Event::SessionStart, &json!({"source": "startup"}))
         }
-        Verb::Heartbeat => event(dim, &here.cwd, Event::UserPromptSubmit, json!({})),
+        Verb::Heartbeat => event(dim, &here.cwd, Event::UserPromptSubmit, &json!({})),
         Verb::List(args) => ps::run(args, &here),
         Verb::Prune { dry_run } => prune(*dry_run, &here),
         Verb::Claim { paths } => {
@@ -109,7 +109,7 @@ fn run(dim: &Dim) -> Done {
                 let path = here.cwd.join(path);
                 let input = json!({"file_path": path.to_string_lossy()});
                 let fields = json!({"tool_name": "Write", "tool_input": input});
-                event(dim, &here.cwd, Event::PreToolUse, fields)?;
+                event(dim, &here.cwd, Event::PreToolUse, &fields)?;
                 here.screen.print(&format!("{}\n", path.display()))?;
             }
             Ok(())
@@ -119,7 +119,7 @@ fn run(dim: &Dim) -> Done {
             release::give_up(&YieldArgs { paths: paths.clone(), pid }, &here)
         }
         Verb::Unregister => {
-            event(dim, &here.cwd, Event::SessionEnd, json!({"reason": "unregister"}))
+            event(dim, &here.cwd, Event::SessionEnd, &json!({"reason": "unregister"}))
         }
         Verb::WorktreeInit(args) => {
             let id = stable(dim.session_id.as_deref())?;
@@ -153,7 +153,7 @@ fn stable(id: Option<&str>) -> Result<&str, OperatorError> {
     Ok(id)
 }
 
-fn event(dim: &Dim, cwd: &std::path::Path, event: Event, fields: serde_json::Value) -> Done {
+fn event(dim: &Dim, cwd: &std::path::Path, event: Event, fields: &serde_json::Value) -> Done {
     let session = stable(dim.session_id.as_deref().or(dim.agent_id.as_deref()))?;
     let mut body = json!({
         "session_id": session,

@@ -54,7 +54,7 @@ pub fn run(args: &InitArgs, id: &str, context: &Context) -> Done {
         return Err(OperatorError::new(Trouble::Refused, format!("this is session {own}")));
     }
     if !args.sparse.is_empty() {
-        door.engine.prefs_mut().sparse = args.sparse.clone();
+        door.engine.prefs_mut().sparse.clone_from(&args.sparse);
     }
     let made = door.engine.init(&session, &from, start)?;
     let row = if args.wait { door.engine.ready(made.row)? } else { made.row };

@@ -147,7 +147,7 @@ impl Tx<'_> {
         let mut values = up;
         values.push(from);
         values.push(to);
-        let mut statement = self.tx.prepare_cached(&sql)?;
+        let mut statement = self.inner.prepare_cached(&sql)?;
         let rows = statement.query_map(rusqlite::params_from_iter(values), read)?;
         Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
@@ -164,7 +164,7 @@ impl Tx<'_> {
 
     fn lanes_where(&self, clause: &str, value: &str) -> Result<Vec<LaneRow>, StateError> {
         let mut statement = self
-            .tx
+            .inner
             .prepare_cached(&format!("SELECT {LANE} FROM lane WHERE {clause} ORDER BY path"))?;
         let rows = statement.query_map([value], lane)?.collect::<Result<Vec<_>, _>>()?;
         Ok(rows.into_iter().flatten().collect())
@@ -172,7 +172,7 @@ impl Tx<'_> {
 
     fn custody_where(&self, clause: &str, value: &str) -> Result<Vec<CustodyRow>, StateError> {
         let sql = format!("SELECT {CUSTODY} FROM custody WHERE {clause} ORDER BY path");
-        let mut statement = self.tx.prepare_cached(&sql)?;
+        let mut statement = self.inner.prepare_cached(&sql)?;
         let rows = statement.query_map([value], custody)?.collect::<Result<Vec<_>, _>>()?;
         Ok(rows.into_iter().flatten().collect())
     }
@@ -220,8 +220,11 @@ impl Tx<'_> {
     /// Lanes and custody counted per process.
     pub fn claim_count(&self, pid: &Pid) -> Result<(u64, u64), StateError> {
         let count = |sql: &str| -> Result<u64, StateError> {
-            let n: Option<i64> =
-                self.tx.prepare_cached(sql)?.query_row([pid.as_str()], |r| r.get(0)).optional()?;
+            let n: Option<i64> = self
+                .inner
+                .prepare_cached(sql)?
+                .query_row([pid.as_str()], |r| r.get(0))
+                .optional()?;
             Ok(size(n.unwrap_or(0)))
         };
         Ok((
@@ -233,7 +236,7 @@ impl Tx<'_> {
     /// Writes a lane, replacing the one on that path.
     pub fn put_lane(&mut self, row: &LaneRow) -> Result<(), StateError> {
         let sql = format!("INSERT OR REPLACE INTO lane({LANE}) VALUES(?1,?2,?3,?4,?5,?6,?7,?8)");
-        self.tx.prepare_cached(&sql)?.execute(params![
+        self.inner.prepare_cached(&sql)?.execute(params![
             row.path.key(),
             row.root.as_ref().map(|r| r.key().into_owned()),
             row.holder.as_str(),
@@ -248,14 +251,14 @@ impl Tx<'_> {
 
     /// Ends a lane.
     pub fn drop_lane(&mut self, path: &AbsPath) -> Result<(), StateError> {
-        self.tx.prepare_cached("DELETE FROM lane WHERE path=?1")?.execute([path.key()])?;
+        self.inner.prepare_cached("DELETE FROM lane WHERE path=?1")?.execute([path.key()])?;
         Ok(())
     }
 
     /// Writes custody, replacing what was on that path.
     pub fn put_custody(&mut self, row: &CustodyRow) -> Result<(), StateError> {
         let sql = format!("INSERT OR REPLACE INTO custody({CUSTODY}) VALUES(?1,?2,?3,?4,?5,?6)");
-        self.tx.prepare_cached(&sql)?.execute(params![
+        self.inner.prepare_cached(&sql)?.execute(params![
             row.path.key(),
             row.root.as_ref().map(|r| r.key().into_owned()),
             row.owner.as_str(),
@@ -268,7 +271,7 @@ impl Tx<'_> {
 
     /// Ends custody of a path.
     pub fn drop_custody(&mut self, path: &AbsPath) -> Result<(), StateError> {
-        self.tx.prepare_cached("DELETE FROM custody WHERE path=?1")?.execute([path.key()])?;
+        self.inner.prepare_cached("DELETE FROM custody WHERE path=?1")?.execute([path.key()])?;
         Ok(())
     }
 }

@@ -113,11 +113,16 @@ impl Kernel {
     ) -> Result<T, StateError> {
         let guard = lock(&self.home.lock(), self.patience)?;
         let tx = self.conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        let mut tx =
-            Tx { tx, home: &self.home, place: &self.place, now: clock::now(), lines: Vec::new() };
+        let mut tx = Tx {
+            inner: tx,
+            home: &self.home,
+            place: &self.place,
+            now: clock::now(),
+            lines: Vec::new(),
+        };
         let out = work(&mut tx)?;
         tx.write_journals()?;
-        tx.tx.commit()?;
+        tx.inner.commit()?;
         drop(guard);
         Ok(out)
     }
@@ -128,8 +133,13 @@ impl Kernel {
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>,
     ) -> Result<T, StateError> {
         let tx = self.conn.transaction_with_behavior(rusqlite::TransactionBehavior::Deferred)?;
-        let mut tx =
-            Tx { tx, home: &self.home, place: &self.place, now: clock::now(), lines: Vec::new() };
+        let mut tx = Tx {
+            inner: tx,
+            home: &self.home,
+            place: &self.place,
+            now: clock::now(),
+            lines: Vec::new(),
+        };
         work(&mut tx)
     }
 
@@ -142,7 +152,7 @@ impl Kernel {
 
 /// One transaction.
 pub struct Tx<'k> {
-    pub(in crate::kernel) tx: rusqlite::Transaction<'k>,
+    pub(in crate::kernel) inner: rusqlite::Transaction<'k>,
     home: &'k Home,
     place: &'k Place,
     now: Now,
@@ -185,7 +195,7 @@ impl Tx<'_> {
             let head = self.head(pid)?.unwrap_or_default();
             let mine = lines.iter().filter(|(p, ..)| p == pid).map(|(_, what, note)| (*what, note));
             let head = log::append(self.home, pid, &head, self.now, mine)?;
-            self.tx
+            self.inner
                 .prepare_cached(
                     "INSERT INTO journal(pid, seq, seal, bytes) VALUES(?1,?2,?3,?4)
                  ON CONFLICT(pid) DO UPDATE SET seq=?2, seal=?3, bytes=?4",
@@ -203,7 +213,7 @@ impl Tx<'_> {
     /// What the table acknowledged of a journal.
     pub fn head(&self, pid: &Pid) -> Result<Option<Head>, StateError> {
         Ok(self
-            .tx
+            .inner
             .prepare_cached("SELECT seq, seal, bytes FROM journal WHERE pid=?1")?
             .query_row([pid.as_str()], |r| {
                 Ok(Head { seq: size(r.get(0)?), seal: r.get(1)?, bytes: size(r.get(2)?) })
@@ -213,7 +223,7 @@ impl Tx<'_> {
 
     /// Sets what the table acknowledges of a journal (for a rebuilt table).
     pub fn put_head(&mut self, pid: &Pid, head: &Head) -> Result<(), StateError> {
-        self.tx
+        self.inner
             .prepare_cached(
                 "INSERT INTO journal(pid, seq, seal, bytes) VALUES(?1,?2,?3,?4)
                  ON CONFLICT(pid) DO UPDATE SET seq=?2, seal=?3, bytes=?4",
@@ -229,13 +239,13 @@ impl Tx<'_> {
 
     /// Forgets a journal that was removed on purpose.
     pub fn drop_head(&mut self, pid: &Pid) -> Result<(), StateError> {
-        self.tx.prepare_cached("DELETE FROM journal WHERE pid=?1")?.execute([pid.as_str()])?;
+        self.inner.prepare_cached("DELETE FROM journal WHERE pid=?1")?.execute([pid.as_str()])?;
         Ok(())
     }
 
     /// The processes that have a journal.
     pub fn journaled(&self) -> Result<Vec<Pid>, StateError> {
-        let mut statement = self.tx.prepare_cached("SELECT pid FROM journal ORDER BY pid")?;
+        let mut statement = self.inner.prepare_cached("SELECT pid FROM journal ORDER BY pid")?;
         let pids = statement.query_map([], |r| r.get::<_, String>(0))?;
         let pids = pids.collect::<Result<Vec<_>, _>>()?;
         Ok(pids.iter().filter_map(|p| Pid::new(p)).collect())
@@ -244,7 +254,7 @@ impl Tx<'_> {
     /// A value of the table's own settings.
     pub fn meta(&self, key: &str) -> Result<Option<String>, StateError> {
         Ok(self
-            .tx
+            .inner
             .prepare_cached("SELECT v FROM meta WHERE k=?1")?
             .query_row([key], |r| r.get(0))
             .optional()?)
@@ -252,7 +262,7 @@ impl Tx<'_> {
 
     /// Sets a value of the table's own settings.
     pub fn set_meta(&mut self, key: &str, value: &str) -> Result<(), StateError> {
-        self.tx
+        self.inner
             .prepare_cached(
                 "INSERT INTO meta(k,v) VALUES(?1,?2) ON CONFLICT(k) DO UPDATE SET v=?2",
             )?

@@ -128,14 +128,14 @@ impl Tx<'_> {
     /// A process by its id.
     pub fn process(&self, pid: &Pid) -> Result<Option<ProcessRow>, StateError> {
         let sql = format!("SELECT {COLUMNS} FROM process WHERE pid=?1");
-        let row = self.tx.prepare_cached(&sql)?.query_row([pid.as_str()], read).optional()?;
+        let row = self.inner.prepare_cached(&sql)?.query_row([pid.as_str()], read).optional()?;
         Ok(row.flatten())
     }
 
     /// All processes, oldest first.
     pub fn processes(&self) -> Result<Vec<ProcessRow>, StateError> {
         let sql = format!("SELECT {COLUMNS} FROM process ORDER BY started_unix, pid");
-        let mut statement = self.tx.prepare_cached(&sql)?;
+        let mut statement = self.inner.prepare_cached(&sql)?;
         let rows = statement.query_map([], read)?.collect::<Result<Vec<_>, _>>()?;
         Ok(rows.into_iter().flatten().collect())
     }
@@ -143,7 +143,7 @@ impl Tx<'_> {
     /// The agents of a session.
     pub fn agents_of(&self, session: &Pid) -> Result<Vec<ProcessRow>, StateError> {
         let sql = format!("SELECT {COLUMNS} FROM process WHERE session=?1 AND kind=1");
-        let mut statement = self.tx.prepare_cached(&sql)?;
+        let mut statement = self.inner.prepare_cached(&sql)?;
         let rows = statement.query_map([session.as_str()], read)?.collect::<Result<Vec<_>, _>>()?;
         Ok(rows.into_iter().flatten().collect())
     }
@@ -154,7 +154,7 @@ impl Tx<'_> {
             "INSERT OR REPLACE INTO process({COLUMNS}) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,\
              ?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27)"
         );
-        self.tx.prepare_cached(&sql)?.execute(params![
+        self.inner.prepare_cached(&sql)?.execute(params![
             row.pid.as_str(),
             row.parent.as_ref().map(Pid::as_str),
             row.session.as_str(),
@@ -196,7 +196,7 @@ impl Tx<'_> {
     pub fn drop_process(&mut self, pid: &Pid) -> Result<(), StateError> {
         for table in ["process", "presence", "call", "notice"] {
             let column = if table == "presence" { "session" } else { "pid" };
-            self.tx
+            self.inner
                 .prepare_cached(&format!("DELETE FROM {table} WHERE {column}=?1"))?
                 .execute([pid.as_str()])?;
         }

@@ -66,7 +66,7 @@ impl Tx<'_> {
     fn presence_where(&self, clause: &str, value: &str) -> Result<Vec<PresenceRow>, StateError> {
         let sql =
             format!("SELECT root, session, since, wrote, forked FROM presence WHERE {clause}");
-        let mut statement = self.tx.prepare_cached(&sql)?;
+        let mut statement = self.inner.prepare_cached(&sql)?;
         let rows = statement.query_map([value], |r| {
             Ok((
                 AbsPath::new(r.get::<_, String>(0)?),
@@ -85,7 +85,7 @@ impl Tx<'_> {
 
     /// Writes a presence row.
     pub fn put_presence(&mut self, row: &PresenceRow) -> Result<(), StateError> {
-        self.tx
+        self.inner
             .prepare_cached(
                 "INSERT OR REPLACE INTO presence(root, session, since, wrote, forked) \
                  VALUES(?1,?2,?3,?4,?5)",
@@ -102,7 +102,7 @@ impl Tx<'_> {
 
     /// Forgets that a session uses a work tree.
     pub fn drop_presence(&mut self, root: &AbsPath, session: &Pid) -> Result<(), StateError> {
-        self.tx
+        self.inner
             .prepare_cached("DELETE FROM presence WHERE root=?1 AND session=?2")?
             .execute(params![root.key(), session.as_str()])?;
         Ok(())
@@ -110,7 +110,7 @@ impl Tx<'_> {
 
     /// Agent calls of a session, oldest first.
     pub fn spawns(&self, session: &Pid) -> Result<Vec<SpawnRow>, StateError> {
-        let mut statement = self.tx.prepare_cached(
+        let mut statement = self.inner.prepare_cached(
             "SELECT call, session, spawner, at, child FROM spawn WHERE session=?1 ORDER BY at, call",
         )?;
         let rows = statement.query_map([session.as_str()], |r| {
@@ -131,7 +131,7 @@ impl Tx<'_> {
 
     /// Writes an Agent call.
     pub fn put_spawn(&mut self, row: &SpawnRow) -> Result<(), StateError> {
-        self.tx
+        self.inner
             .prepare_cached(
                 "INSERT OR REPLACE INTO spawn(call, session, spawner, at, child) VALUES(?1,?2,?3,?4,?5)",
             )?
@@ -148,7 +148,7 @@ impl Tx<'_> {
     /// A judged call.
     pub fn call(&self, id: &str) -> Result<Option<CallRow>, StateError> {
         let row = self
-            .tx
+            .inner
             .prepare_cached("SELECT id, pid, at, verdict, roots FROM call WHERE id=?1")?
             .query_row([id], |r| {
                 Ok((
@@ -179,7 +179,7 @@ impl Tx<'_> {
             format!("{head} {stash} {}", root.key())
         };
         let roots: Vec<_> = row.roots.iter().map(line).collect();
-        self.tx
+        self.inner
             .prepare_cached(
                 "INSERT OR REPLACE INTO call(id, pid, at, verdict, roots) VALUES(?1,?2,?3,?4,?5)",
             )?
@@ -195,13 +195,13 @@ impl Tx<'_> {
 
     /// Forgets the calls of a process (its turn is over).
     pub fn drop_calls(&mut self, pid: &Pid) -> Result<(), StateError> {
-        self.tx.prepare_cached("DELETE FROM call WHERE pid=?1")?.execute([pid.as_str()])?;
+        self.inner.prepare_cached("DELETE FROM call WHERE pid=?1")?.execute([pid.as_str()])?;
         Ok(())
     }
 
     /// Leaves a word for a process, told at its next event. The same word is left once.
     pub fn notify(&mut self, pid: &Pid, text: &str) -> Result<(), StateError> {
-        self.tx
+        self.inner
             .prepare_cached(
                 "INSERT INTO notice(pid, at, text) SELECT ?1, ?2, ?3 WHERE NOT EXISTS \
                  (SELECT 1 FROM notice WHERE pid=?1 AND text=?3)",
@@ -214,12 +214,14 @@ impl Tx<'_> {
     pub fn take_notices(&mut self, pid: &Pid) -> Result<Vec<String>, StateError> {
         let texts = {
             let mut statement =
-                self.tx.prepare_cached("SELECT text FROM notice WHERE pid=?1 ORDER BY id")?;
+                self.inner.prepare_cached("SELECT text FROM notice WHERE pid=?1 ORDER BY id")?;
             let rows = statement.query_map([pid.as_str()], |r| r.get::<_, String>(0))?;
             rows.collect::<Result<Vec<_>, _>>()?
         };
         if !texts.is_empty() {
-            self.tx.prepare_cached("DELETE FROM notice WHERE pid=?1")?.execute([pid.as_str()])?;
+            self.inner
+                .prepare_cached("DELETE FROM notice WHERE pid=?1")?
+                .execute([pid.as_str()])?;
         }
         Ok(texts)
     }
@@ -236,7 +238,7 @@ impl Tx<'_> {
         sha: &str,
         owner: &Pid,
     ) -> Result<(), StateError> {
-        self.tx
+        self.inner
             .prepare_cached("INSERT OR REPLACE INTO stash(common, sha, owner) VALUES(?1,?2,?3)")?
             .execute(params![common.key(), sha, owner.as_str()])?;
         Ok(())
@@ -261,7 +263,7 @@ impl Tx<'_> {
         name: &str,
         owner: &Pid,
     ) -> Result<(), StateError> {
-        self.tx
+        self.inner
             .prepare_cached(
                 "INSERT OR REPLACE INTO operation(git_dir, name, owner) VALUES(?1,?2,?3)",
             )?
@@ -281,7 +283,7 @@ impl Tx<'_> {
         sha: &str,
         owner: &Pid,
     ) -> Result<(), StateError> {
-        self.tx
+        self.inner
             .prepare_cached(
                 "INSERT OR IGNORE INTO commits(common, sha, owner, at) VALUES(?1,?2,?3,?4)",
             )?
@@ -291,7 +293,7 @@ impl Tx<'_> {
 
     fn owner(&self, sql: &str, keys: &[&str]) -> Result<Option<Pid>, StateError> {
         let text: Option<String> = self
-            .tx
+            .inner
             .prepare_cached(sql)?
             .query_row(rusqlite::params_from_iter(keys), |r| r.get(0))
             .optional()?;

@@ -11,7 +11,7 @@ impl Tx<'_> {
     /// The records of all worktrees, or of one repository's.
     pub fn tree_records(&self, common: Option<&AbsPath>) -> Result<Vec<String>, StateError> {
         let sql = "SELECT record FROM tree WHERE ?1 IS NULL OR common=?1 ORDER BY path";
-        let mut statement = self.tx.prepare_cached(sql)?;
+        let mut statement = self.inner.prepare_cached(sql)?;
         let rows = statement.query_map([common.map(AbsPath::key)], |r| r.get(0))?;
         Ok(rows.collect::<Result<Vec<_>, _>>()?)
     }
@@ -23,7 +23,7 @@ impl Tx<'_> {
         common: &AbsPath,
         record: &str,
     ) -> Result<(), StateError> {
-        self.tx
+        self.inner
             .prepare_cached("INSERT OR REPLACE INTO tree(path, common, record) VALUES(?1,?2,?3)")?
             .execute(params![path.key(), common.key(), record])?;
         Ok(())
@@ -31,7 +31,7 @@ impl Tx<'_> {
 
     /// Forgets a worktree.
     pub fn drop_tree_record(&mut self, path: &AbsPath) -> Result<(), StateError> {
-        self.tx.prepare_cached("DELETE FROM tree WHERE path=?1")?.execute([path.key()])?;
+        self.inner.prepare_cached("DELETE FROM tree WHERE path=?1")?.execute([path.key()])?;
         Ok(())
     }
 }

@@ -11,13 +11,13 @@ pub const STAGING: RuleId = RuleId("dimension.staging");
 /// Objects to broad staging beside another session.
 pub(in crate::policy) fn staging(effect: &Effect, facts: &Facts) -> Option<Denial> {
     let (root, scope) = match effect {
-        Effect::Stage { root, scope, .. } => (root, scope),
-        Effect::Commit { root, scope: CommitScope::Tracked, .. } => (root, &Scope::Tracked),
-        Effect::Commit {
+        Effect::Stage { root, scope, .. }
+        | Effect::Commit {
             root,
             scope: CommitScope::Only(scope) | CommitScope::Include(scope),
             ..
         } => (root, scope),
+        Effect::Commit { root, scope: CommitScope::Tracked, .. } => (root, &Scope::Tracked),
         Effect::Commit { scope: CommitScope::Index, .. }
         | Effect::Write { .. }
         | Effect::Check { .. }
