@@ -233,7 +233,7 @@ mod tests {
     fn entry(at: u64, pid: &str, kind: What, target: Option<&str>) -> Entry {
         let target = target.map(str::to_owned);
         let rule = (kind == What::Deny).then(|| "lane.held".to_owned());
-        let note = Note { target, rule, ..Note::default() };
+        let note = Note { rule, target, ..Note::default() };
         let pid = pid.to_owned();
         Entry { seq: 1, at, tick: at, pid, kind, note, prev: String::new() }
     }

@@ -107,7 +107,7 @@ impl Entry {
     }
 }
 
-/// A plugin's PreToolUse entry without its test for the program: what doctor fires.
+/// A plugin's `PreToolUse` entry without its test for the program: what doctor fires.
 pub const OURS_ON_PATH: &str = "octo-hook PreToolUse --plugin || exit 2";
 
 /// Said by the wiring itself when the program is gone or has crashed.

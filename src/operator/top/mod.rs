@@ -23,7 +23,7 @@ use crate::policy::verdict::What;
 use app::{Action, App};
 
 /// How often the table is looked at.
-const EVERY: Duration = Duration::from_millis(1_000);
+const EVERY: Duration = Duration::from_secs(1);
 /// How much of a journal's end is read for its refusals.
 const TAIL: u64 = 64 * 1024;
 /// Refusals kept in the list.

@@ -228,7 +228,7 @@ mod tests {
         let buffer = terminal.backend().buffer();
         let rows = buffer.content.chunks(usize::from(width));
         let line = |row: &[ratatui::buffer::Cell]| {
-            let text: String = row.iter().map(|cell| cell.symbol()).collect();
+            let text: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
             text.trim_end().to_owned()
         };
         rows.map(line).collect::<Vec<_>>().join("\n")
