@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::support::eventually;
 use crate::support::machine::Machine;
 use crate::support::reply::Reply;
 
@@ -336,4 +337,29 @@ fn a_closed_pipe_is_no_error() {
     let reply: Reply =
         shell.args(["-c", "octo config schema | head -n 1"]).output().unwrap().into();
     assert_eq!((reply.code, reply.stdout.as_str(), reply.stderr.as_str()), (Some(0), "{\n", ""));
+}
+
+#[test]
+fn the_third_refusal_of_one_call_reaches_a_person() {
+    let machine = Machine::new();
+    let note = machine.home.join("note");
+    let tell = machine.home.join("tell");
+    fs::write(
+        &tell,
+        format!("#!/bin/sh\nprintf '%s' \"$2\" > '{}.new'; mv '{0}.new' '{0}'\n", note.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&tell, fs::Permissions::from_mode(0o755)).unwrap();
+    machine.configure(&format!("isolation = \"off\"\nnotify = \"{} --app\"\n", tell.display()));
+    let repo = machine.repo("app", &[("a.txt", "a\n")]);
+    machine.session("holder-1", &repo.root).holds(&repo.at("a.txt"), "held\n");
+    let rival = machine.session("rival-1", &repo.root);
+    let write = json!({"file_path": repo.at("a.txt"), "content": "taken"});
+    for _ in 0..2 {
+        assert!(rival.ask("Write", &write).denied());
+    }
+    assert!(!note.exists());
+    assert!(rival.ask("Write", &write).denied());
+    let text = eventually("the notice", || fs::read_to_string(&note).ok());
+    assert!(text.contains("rival-1") && text.contains("[lane.held]"), "{text}");
 }

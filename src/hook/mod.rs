@@ -17,6 +17,7 @@ pub mod input;
 pub mod keeping;
 pub mod lifecycle;
 pub mod loose;
+pub mod notify;
 pub mod observe;
 pub mod off;
 pub mod posttool;
