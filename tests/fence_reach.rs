@@ -390,3 +390,85 @@ fn a_linked_worktree_has_its_own_part_of_the_git_directory() {
     }
     assert_eq!(scratch.files(), before);
 }
+
+#[test]
+fn root_cannot_reach_the_switches_that_start_programs_outside() {
+    let mut scratch = Scratch::new(User::Me);
+    if !User::Me.is_root() {
+        println!("skipped: only root could");
+        return;
+    }
+    // Opened for writing and left alone: nothing of the machine is changed when this works.
+    let text = "for f in sys/kernel/core_pattern sys/kernel/modprobe sys/kernel/panic; do \
+                if exec 5>>/proc/$f; then echo open $f; fi; done 2>/dev/null; true";
+    let said = scratch.free(text);
+    assert!(String::from_utf8_lossy(&said.stdout).contains("open"), "without the fence");
+    let said = scratch.fenced(text);
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "");
+    let said = without_namespaces(&scratch, text);
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "");
+    let said =
+        scratch.fenced("echo 500 > /proc/self/oom_score_adj && cat /proc/self/oom_score_adj");
+    assert_eq!(String::from_utf8_lossy(&said.stdout).trim(), "500", "a process's own knob");
+}
+
+#[test]
+fn the_command_dies_with_a_supervisor_that_is_killed() {
+    let scratch = Scratch::new(User::Me);
+    let mut running = Running::start(&scratch, "echo $$; exec sleep 60");
+    let command = running.says();
+    running.child.kill().unwrap();
+    let place = format!("/proc/{command}");
+    let gone = (0..2000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let state = fs::read_to_string(format!("{place}/stat")).unwrap_or_default();
+        state.is_empty() || state.contains(") Z")
+    });
+    assert!(gone, "still there");
+}
+
+#[test]
+fn signals_reach_the_command_once_and_its_end_is_the_callers() {
+    let scratch = Scratch::new(User::Me);
+    let text = "n=0; trap 'n=$((n+1))' TERM; echo ready; read -r _; \
+                while [ $n -eq 0 ]; do sleep 0.01; done; echo $n; exit 4";
+    let mut running = Running::start(&scratch, text);
+    assert_eq!(running.says(), "ready");
+    run(Command::new("kill").args(["-TERM", &running.child.id().to_string()]));
+    running.go_on();
+    assert_eq!(running.says(), "1");
+    assert_eq!(running.ends().0, Some(4));
+    let mut running = Running::start(&scratch, "echo ready; exec sleep 60");
+    assert_eq!(running.says(), "ready");
+    run(Command::new("kill").args(["-INT", &running.child.id().to_string()]));
+    let ended = running.child.wait().unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(2));
+}
+
+#[test]
+fn git_at_work_is_not_cut_off_in_the_middle() {
+    let scratch = Scratch::new(User::Me);
+    scratch.hold(&[]);
+    let text = format!(
+        "{UNTIL_CLOSED}
+        touch .git/index.lock; echo locked; read -r _; closed $R/lib/a.txt
+        echo x > .git/still-open && rm .git/still-open .git/index.lock && echo unlocked
+        closed $R/.git; git add -A 2>/dev/null || echo closed"
+    );
+    let mut running = Running::start(&scratch, &text);
+    assert_eq!(running.says(), "locked");
+    scratch.hold(&["lib/a.txt"]);
+    running.go_on();
+    assert_eq!((running.says(), running.says()), ("unlocked".to_owned(), "closed".to_owned()));
+    assert_eq!(running.ends().0, Some(0));
+}
+
+#[test]
+fn a_removed_working_folder_is_no_reason_to_refuse() {
+    let mut scratch = Scratch::new(User::Me);
+    let inner = "exec $DRIVE $TABLE exec --as B -- bash -c 'echo ran; echo x > $H'";
+    let text = format!("mkdir $T/gone && cd $T/gone && rmdir $T/gone && {inner}");
+    let said = scratch.free(&text);
+    assert!(String::from_utf8_lossy(&said.stdout).contains("ran"));
+    assert!(String::from_utf8_lossy(&said.stderr).contains("Read-only file system"));
+}

@@ -126,6 +126,7 @@ fn fence(scratch: &Scratch, git: GitWrite) -> FencePlan {
         dir: &root.path,
         level: Level::Full,
         scratch: &scratch_folders,
+        switches: &[],
     };
     plan(&asked, &RealDisk)
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::support::eventually;
-use crate::support::machine::Machine;
+use crate::support::machine::{Machine, feed};
 use crate::support::reply::Reply;
 
 /// Settings as people have them; none is no file at all.
@@ -362,4 +362,20 @@ fn the_third_refusal_of_one_call_reaches_a_person() {
     assert!(rival.ask("Write", &write).denied());
     let text = eventually("the notice", || fs::read_to_string(&note).ok());
     assert!(text.contains("rival-1") && text.contains("[lane.held]"), "{text}");
+}
+
+#[test]
+fn a_trace_tells_each_call_with_its_answer() {
+    let machine = Machine::gates_only();
+    let repo = machine.repo("app", &[("a.txt", "a\n")]);
+    machine.session("holder-1", &repo.root).holds(&repo.at("a.txt"), "held\n");
+    let write = json!({"file_path": repo.at("a.txt"), "content": "taken"});
+    let payload = machine.session("rival-1", &repo.root).question("Write", &write);
+    let trace = machine.home.join("trace");
+    let mut command = machine.command("octo-hook");
+    command.arg("PreToolUse").env("OCTO_LOG", &trace);
+    assert!(feed(command, payload.to_string().as_bytes()).denied());
+    let text = fs::read_to_string(trace).unwrap();
+    assert!(text.contains(" PreToolUse 2 ") && text.contains("[lane.held]"), "{text}");
+    assert_eq!(text.lines().count(), 1);
 }

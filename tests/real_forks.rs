@@ -182,7 +182,7 @@ fn a_person_alone_never_notices() {
         for call in 0..4 {
             heard.ran(call);
         }
-        assert!(!heard.mentions("octo"), "{:#?}", heard.lines("octo"));
+        assert!(!heard.mentions("octo: "), "{:#?}", heard.lines("octo: "));
         assert_eq!(office.repo.branch(), "side");
         assert_eq!(office.repo.git(&["worktree", "list"]).lines().count(), 1);
     });

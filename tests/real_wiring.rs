@@ -108,8 +108,7 @@ fn a_locked_table_is_a_denial_and_not_a_hang() {
 fn uninstalling_frees_a_live_session_and_restores_the_settings() {
     on_every_client(|client| {
         let machine = Machine::gates_only();
-        let settings =
-            "{\n    \"model\": \"opus\",\n\n    \"permissions\": { \"deny\": [\"WebFetch\"] }\n}\n";
+        let settings = "{\n    \"env\": { \"A\": \"1\" },\n\n    \"permissions\": { \"deny\": [\"WebFetch\"] }\n}\n";
         let path = machine.home.join(".claude/settings.json");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, settings).unwrap();

@@ -12,7 +12,7 @@ use rustix::fs::inotify;
 
 use super::apply::Inside;
 use super::look::RealDisk;
-use super::plan::{Asked, FencePlan, Mode, plan};
+use super::plan::{Asked, FencePlan, Mode, Why, plan};
 use super::{GitWrite, HoldSource, Level, Who};
 use crate::policy::lane::AbsPath;
 
@@ -30,10 +30,22 @@ pub(super) struct Live<'a> {
     pub(super) source: &'a dyn HoldSource,
     /// Temporary and cache folders.
     pub(super) scratch: &'a [AbsPath],
+    /// Switches of the machine and of the fence.
+    pub(super) switches: &'a [AbsPath],
     table: File,
     watch: Option<OwnedFd>,
     stamps: Vec<Stamp>,
     outside: OwnedFd,
+    waiting: Waiting,
+}
+
+/// Whether something is still to be closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// All is closed.
+    No,
+    /// A git directory, for the git that is at work in it.
+    ForGit,
 }
 
 /// What a file looked like.
@@ -63,16 +75,30 @@ pub(super) struct Parts<'a> {
     pub(super) source: &'a dyn HoldSource,
     /// Temporary and cache folders.
     pub(super) scratch: &'a [AbsPath],
+    /// Switches of the machine and of the fence.
+    pub(super) switches: &'a [AbsPath],
 }
 
 impl<'a> Live<'a> {
     /// Starts guarding. Must be called inside the namespace whose mounts are guarded.
     pub(super) fn start(parts: Parts<'a>) -> io::Result<Self> {
-        let Parts { inside, outside, plan, who, git, source, scratch } = parts;
+        let Parts { inside, outside, plan, who, git, source, scratch, switches } = parts;
         let table = File::open("/proc/self/mountinfo")?;
         let (watch, stamps) = (None, Vec::new());
-        let mut live =
-            Self { inside, plan, who, git, source, scratch, table, watch, stamps, outside };
+        let mut live = Self {
+            inside,
+            plan,
+            who,
+            git,
+            source,
+            scratch,
+            switches,
+            table,
+            watch,
+            stamps,
+            outside,
+            waiting: Waiting::No,
+        };
         live.stamps = live.look();
         // Gone when its mount was to be made, and there again now.
         if live.plan.absent.iter().any(|p| live.inside.read_only(p).is_some()) {
@@ -92,6 +118,11 @@ impl<'a> Live<'a> {
         self.watch = Some(watch);
         self.refresh();
         Ok(())
+    }
+
+    /// True while something is left to be closed as soon as that does no damage.
+    pub(super) fn waits(&self) -> bool {
+        self.waiting == Waiting::ForGit
     }
 
     /// Looks whether claims or absent paths have changed since it was asked last.
@@ -144,6 +175,7 @@ impl<'a> Live<'a> {
                 dir: &self.plan.dir,
                 level: Level::Full,
                 scratch: self.scratch,
+                switches: self.switches,
             };
             let new = plan(&asked, &RealDisk);
             for mount in new.mounts {
@@ -152,6 +184,7 @@ impl<'a> Live<'a> {
                 }
             }
             self.plan.absent = new.absent;
+            self.plan.closed = new.closed;
         }
         self.repair();
         self.look_at_absent();
@@ -161,8 +194,14 @@ impl<'a> Live<'a> {
     /// the old mount, where the closed file must be closed as well.
     fn repair(&mut self) {
         let inside = &self.inside;
+        self.waiting = Waiting::No;
         for mount in self.plan.mounts.iter().filter(|m| m.mode == Mode::ReadOnly) {
-            close(inside, &mount.path);
+            // Closed half-way through its work, git would leave a lock that nobody can remove.
+            if inside.read_only(&mount.path) == Some(false) && locked(&self.plan, &mount.path) {
+                self.waiting = Waiting::ForGit;
+            } else {
+                close(inside, &mount.path);
+            }
         }
         let pins: Vec<AbsPath> = self
             .plan
@@ -188,6 +227,13 @@ impl<'a> Live<'a> {
             }
         }
     }
+}
+
+/// True for a git directory in which git is at work.
+fn locked(plan: &FencePlan, path: &AbsPath) -> bool {
+    let git = plan.closed.iter().any(|(at, why)| at == path && matches!(why, Why::GitDir { .. }));
+    let lock = |name: &str| fs::symlink_metadata(path.join(name).as_path()).is_ok();
+    git && (lock("index.lock") || lock("HEAD.lock"))
 }
 
 /// Closes a path again. The kernel tells of a replaced file a moment before its new name can be

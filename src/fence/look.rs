@@ -98,6 +98,37 @@ const NAMED: [&str; 16] = [
     "npm_config_cache",
 ];
 
+/// What makes the kernel run a program outside of any fence, or stop. Only root can write there.
+const SWITCHES: [&str; 5] =
+    ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+
+/// A folder with nothing in it but this program and its names, which are links and cannot be
+/// closed one by one.
+const OWN_FOLDER: &str = "octo/bin";
+
+/// Switches that must stay closed: this program itself, and for root the machine's.
+#[must_use]
+pub fn switches(user: Rights) -> Vec<AbsPath> {
+    let own = std::env::current_exe().ok().and_then(AbsPath::new).map(|program| {
+        let folder = program.parent().filter(|f| f.as_path().ends_with(OWN_FOLDER));
+        folder.unwrap_or(program)
+    });
+    let machine: &[&str] = match user {
+        Rights::Root => &SWITCHES,
+        Rights::Ordinary => &[],
+    };
+    own.into_iter().chain(machine.iter().filter_map(AbsPath::new)).collect()
+}
+
+/// Whose command it is to the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    /// Uid 0.
+    Root,
+    /// Everybody else.
+    Ordinary,
+}
+
 /// Temporary and cache folders that exist here, links resolved. A variable that names the home
 /// folder or one around it is not believed: it would open everything.
 #[must_use]

@@ -32,12 +32,25 @@ const DEVICES: [&str; 14] = [
     "/dev/zero",
 ];
 
+/// Whether processes may write their own knobs (`oom_score_adj`, `comm`, id maps).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proc {
+    /// Yes: the kernel guards the machine's, or mounts do.
+    Open,
+    /// No: the machine's lie in the same tree, and nothing else keeps root from them.
+    Closed,
+}
+
 /// Rights ready to be taken on by the command's process.
 #[derive(Debug)]
 pub(super) struct Rights(RulesetCreated);
 
 /// Prepares write rights on `write` and everything below.
-pub(super) fn prepare(write: &[AbsPath], signals: Signals) -> Result<Rights, RulesetError> {
+pub(super) fn prepare(
+    write: &[AbsPath],
+    signals: Signals,
+    proc: Proc,
+) -> Result<Rights, RulesetError> {
     let all = AccessFs::from_write(KNOWN);
     let mut set =
         Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(all)?;
@@ -54,8 +67,9 @@ pub(super) fn prepare(write: &[AbsPath], signals: Signals) -> Result<Rights, Rul
     for path in DEVICES {
         set = grant(set, path.as_ref(), device)?;
     }
-    // A process's own knobs (`oom_score_adj`, `comm`, id maps); the kernel guards the rest.
-    set = grant(set, "/proc".as_ref(), AccessFs::WriteFile | AccessFs::Truncate)?;
+    if proc == Proc::Open {
+        set = grant(set, "/proc".as_ref(), AccessFs::WriteFile | AccessFs::Truncate)?;
+    }
     Ok(Rights(set))
 }
 

@@ -105,6 +105,8 @@ pub struct Asked<'a> {
     pub level: Level,
     /// Temporary and cache folders.
     pub scratch: &'a [AbsPath],
+    /// Switches of the machine and of the fence itself.
+    pub switches: &'a [AbsPath],
 }
 
 /// Turns what is held into a fence.
@@ -136,7 +138,7 @@ pub fn plan(asked: &Asked<'_>, disk: &dyn Disk) -> FencePlan {
             There::Dir => draft.close(&hold.path),
         }
     }
-    for path in &holds.closed {
+    for path in holds.closed.iter().chain(asked.switches) {
         out.closed.push((path.clone(), Why::Closed));
         if disk.there(path) != There::Missing {
             draft.close(path);
@@ -330,7 +332,7 @@ pub(super) mod tests {
 
     pub(crate) fn planned(holds: &Holds, git: GitWrite, level: Level, disk: &Paper) -> FencePlan {
         let dir = holds.trees.first().map_or_else(|| abs("/w"), |t| t.path.clone());
-        plan(&Asked { holds, git, dir: &dir, level, scratch: &[abs("/tmp")] }, disk)
+        plan(&Asked { holds, git, dir: &dir, level, scratch: &[abs("/tmp")], switches: &[] }, disk)
     }
 
     /// The mounts as `mode path`, in order.

@@ -5,7 +5,7 @@ use std::fs;
 use super::{Level, Obstacle, Offer, Report, Signs, explain};
 use crate::fence::Signals;
 use crate::fence::apply::{self, Forked, Wait};
-use crate::fence::outer;
+use crate::fence::outer::{self, Proc};
 use crate::fence::plan::Mode;
 use crate::policy::lane::AbsPath;
 
@@ -60,7 +60,7 @@ fn inner() -> bool {
 /// Whether the kernel really takes write rights away in a child.
 fn outer_ring() -> bool {
     in_child(|| {
-        let rights = outer::prepare(&[], Signals::Inside);
+        let rights = outer::prepare(&[], Signals::Inside, Proc::Closed);
         rights.and_then(outer::Rights::take).is_ok_and(|enforced| enforced)
     })
 }

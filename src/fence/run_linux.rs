@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use super::{Command, Terms, variable};
 use crate::fence::apply::{self, Caught, Inside, Refused};
 use crate::fence::live::{Live, Parts};
-use crate::fence::look::{RealDisk, scratch};
+use crate::fence::look::{RealDisk, Rights, scratch, switches};
+use crate::fence::outer::Proc;
 use crate::fence::plan::{Asked, FencePlan, Mode, plan};
 use crate::fence::supervise::{self, End, Fenced, Launch};
 use crate::fence::{
@@ -31,19 +32,26 @@ pub(super) fn fenced(
     terms: &Terms,
     source: &dyn HoldSource,
 ) -> Result<ExitCode, FenceError> {
-    let dir = std::env::current_dir()
-        .ok()
-        .and_then(AbsPath::new)
-        .ok_or(FenceError::Usage("the working directory is gone"))?;
+    // A folder that was removed under its caller: the command runs as it would without us.
+    let here = std::env::current_dir().ok().and_then(AbsPath::new);
+    let dir = here.clone().unwrap_or_else(AbsPath::root);
     let holds = source.holds_for(&terms.who, &dir)?;
     if holds.company == Company::Alone {
         let launch = launch(command, None, Fenced::No)?;
         return Ok(finish(command, terms, source, supervise::run(launch, None, &|| {})?));
     }
     let scratch = scratch(&variable);
+    let user = if rustix::process::geteuid().is_root() { Rights::Root } else { Rights::Ordinary };
+    let switches = switches(user);
     let offer = probe::offer();
-    let asked =
-        Asked { holds: &holds, git: terms.git, dir: &dir, level: offer.level, scratch: &scratch };
+    let asked = Asked {
+        holds: &holds,
+        git: terms.git,
+        dir: &dir,
+        level: offer.level,
+        scratch: &scratch,
+        switches: &switches,
+    };
     let mut plan = plan(&asked, &RealDisk);
     let outside = apply::view().map_err(|e| step("root", None, e))?;
     let ring = inner_ring(&offer, &mut plan)?;
@@ -55,12 +63,16 @@ pub(super) fn fenced(
     enough(&holds, terms, level, short.as_deref())?;
     let told = granted(level, short, &plan);
     fds::sweep(&plan).map_err(|e| step("descriptors", None, e))?;
-    let rights = if offer.landlock.is_some() { Some(rights(&ring, &plan, &holds)?) } else { None };
+    let rights =
+        if offer.landlock.is_some() { Some(rights(&ring, &plan, &holds, user)?) } else { None };
     let mut live = match ring {
         Ring::Built(inside) => {
-            inside.go(&dir).map_err(|e| step("directory", Some(&dir), e))?;
+            if here.is_some() {
+                inside.go(&dir).map_err(|e| step("directory", Some(&dir), e))?;
+            }
             let (who, git) = (&terms.who, terms.git);
-            let parts = Parts { inside, outside, plan, who, git, source, scratch: &scratch };
+            let (scratch, switches) = (&scratch, &switches);
+            let parts = Parts { inside, outside, plan, who, git, source, scratch, switches };
             Some(Live::start(parts).map_err(|e| step("watching claims", None, e))?)
         }
         Ring::Inherited | Ring::None(_) => None,
@@ -72,13 +84,22 @@ pub(super) fn fenced(
 
 /// Write rights: everywhere in the write folders where mounts close what is held, else only beside
 /// the way to it.
-fn rights(ring: &Ring, plan: &FencePlan, holds: &Holds) -> Result<outer::Rights, FenceError> {
+fn rights(
+    ring: &Ring,
+    plan: &FencePlan,
+    holds: &Holds,
+    user: Rights,
+) -> Result<outer::Rights, FenceError> {
     let narrowed = match ring {
         Ring::Built(_) | Ring::Inherited => None,
         Ring::None(_) => Some(narrow::grants(plan, &RealDisk)),
     };
     let write = narrowed.as_ref().unwrap_or(&plan.write);
-    outer::prepare(write, holds.signals)
+    let proc = match (user, &narrowed) {
+        (Rights::Root, Some(_)) => Proc::Closed,
+        (Rights::Root, None) | (Rights::Ordinary, _) => Proc::Open,
+    };
+    outer::prepare(write, holds.signals, proc)
         .map_err(|e| step("write rights", None, std::io::Error::other(e)))
 }
 

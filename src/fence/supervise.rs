@@ -33,7 +33,7 @@ const HANDED_ON: [i32; 12] = [
 ];
 
 /// Between two looks at the claims: a build that makes a thousand files must not cost a thousand.
-const PAUSE: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// So long a command's claims are looked at every [`PAUSE`]; the kernel watches them only after.
 const EARLY: Duration = Duration::from_millis(200);
@@ -117,6 +117,9 @@ pub(super) fn run(
 /// The child's side. A failure is told through the pipe, which a successful `exec` closes.
 fn start(launch: Launch, caught: &Caught, mut tell: io::PipeWriter) -> ! {
     caught.restore();
+    // Who kills us without a chance to hand it on means the command.
+    let _bound =
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let prepared = match launch.fenced {
         Fenced::Yes => apply::drop_rights(),
         Fenced::No => Ok(()),
@@ -157,8 +160,9 @@ impl Watch {
         let mut seen: Option<Instant> = None;
         while self.ended.is_none() {
             let early = live.as_ref().is_some_and(|l| l.watch().is_none());
+            let waits = live.as_ref().is_some_and(|l| l.waits());
             let rest = match seen.and_then(|at| PAUSE.checked_sub(at.elapsed())) {
-                None if early => Some(PAUSE),
+                None if early || waits => Some(PAUSE),
                 rest => rest,
             };
             let mut woken = sleep(Some(&self.caught), live.as_deref(), rest)?;
@@ -171,7 +175,7 @@ impl Watch {
                 }
                 woken |= live.changed();
             }
-            if woken {
+            if woken || waits {
                 live.drain();
                 live.refresh();
                 seen = Some(Instant::now());

@@ -35,9 +35,8 @@ struct Input {
 pub fn is_wired(context: &Context<'_>) -> bool {
     Tool::of(context.payload.tool()) == Tool::Command
         && context.settings.fence != Fence::Off
-        && std::env::var_os(PREFIX).is_some_and(|p| {
-            std::path::Path::new(&p).file_name().is_some_and(|n| n == "octo-sh")
-        })
+        && std::env::var_os(PREFIX)
+            .is_some_and(|p| std::path::Path::new(&p).file_name().is_some_and(|n| n == "octo-sh"))
 }
 
 /// Whether the next command will run under the whole fence: the last one did. The first command
@@ -117,10 +116,7 @@ fn is_ours(reading: &Reading) -> bool {
 }
 
 /// The call is over: its ticket is taken back, and what the fence stopped is told.
-pub fn after(
-    context: &Context<'_>,
-    kernel: &mut Kernel,
-) -> Result<Vec<String>, StateError> {
+pub fn after(context: &Context<'_>, kernel: &mut Kernel) -> Result<Vec<String>, StateError> {
     if !is_wired(context) {
         return Ok(Vec::new());
     }
@@ -134,27 +130,23 @@ pub fn after(
     told(context, kernel, said)
 }
 
-fn told(
-    context: &Context<'_>,
-    kernel: &mut Kernel,
-    said: &str,
-) -> Result<Vec<String>, StateError> {
+fn told(context: &Context<'_>, kernel: &mut Kernel, said: &str) -> Result<Vec<String>, StateError> {
     let Some(dir) = &context.cwd else { return Ok(Vec::new()) };
     let table = Table::here();
-    let who = Who::Process {
-        session: context.actor.session.clone(),
-        pid: context.actor.pid.clone(),
-    };
+    let who =
+        Who::Process { session: context.actor.session.clone(), pid: context.actor.pid.clone() };
     let Ok(holds) = table.holds_for(&who, dir) else { return Ok(Vec::new()) };
     let scratch = scratch(&|name| std::env::var(name).ok());
     let level = probe::offer().level;
-    let asked = Asked { holds: &holds, git: GitWrite::None, dir, level, scratch: &scratch };
+    let asked =
+        Asked { holds: &holds, git: GitWrite::None, dir, level, scratch: &scratch, switches: &[] };
     let hits = explain(said, None, &plan(&asked, &RealDisk));
     let mut words = Vec::new();
     for hit in hits {
-        let by = hit.hold.as_ref().map_or(String::new(), |h| {
-            format!(", held by {} {}", h.holder.kind, h.holder.pid)
-        });
+        let by = hit
+            .hold
+            .as_ref()
+            .map_or(String::new(), |h| format!(", held by {} {}", h.holder.kind, h.holder.pid));
         words.push(format!(
             "octo: stopped [{}] {}{by}\nwhat to do: {}",
             hit.kind.rule(),

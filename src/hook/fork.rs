@@ -10,8 +10,9 @@ use crate::policy::lane::AbsPath;
 use crate::policy::telling;
 use crate::policy::verdict::{Denial, Note, Verdict, What};
 use crate::shield::Reply;
+use crate::worktree::apply::Made;
 use crate::worktree::engine::Engine;
-use crate::worktree::{State, TreeRow};
+use crate::worktree::{State, TreeError};
 
 /// What came of sending a session away.
 pub enum Sent {
@@ -31,50 +32,55 @@ pub fn send(
     let Verdict::Deny(denial) = &settled.outcome.verdict else {
         return Ok(Sent::Told(reply::pass()));
     };
-    let engine = Engine::new(&context.home, Some(root.as_path()));
-    let made = match &engine {
-        Some(engine) => {
-            engine.fork(&context.actor.session, root).map_err(|e| telling::plain(&e.to_string()))
-        }
-        None => Err("the worktrees' folder has no usable path".to_owned()),
-    };
-    match made {
+    match make(context, root) {
         Ok(made) => {
-            let text = told(denial, settled, root, &made.row, &made.base, &made.notes);
-            Ok(Sent::Told(reply::deny(&text)))
+            let mut lines = vec![telling::head(denial, &settled.facts)];
+            lines.extend(ready(&made, denial, root));
+            Ok(Sent::Told(reply::deny(&lines.join("\n"))))
         }
-        Err(why) => stay(context, kernel, settled, denial, root, &why),
+        Err(why) => stay(context, kernel, settled, denial, root, &telling::plain(&why)),
     }
 }
 
-fn told(
-    denial: &Denial,
-    settled: &Settled,
-    root: &AbsPath,
-    row: &TreeRow,
-    base: &str,
-    notes: &[String],
-) -> String {
-    let place = row.place();
-    let mut lines = vec![telling::head(denial, &settled.facts)];
-    let from = if base.is_empty() { String::new() } else { format!(", from {base}") };
-    lines.push(format!("you have a worktree of your own: {place} (branch {}{from})", row.branch));
-    let asked = denial.target.as_ref().and_then(|t| t.below(root)).map(|rest| row.path.join(rest));
-    lines.push(match asked {
-        Some(path) => format!("do this there: {path}"),
-        None => format!("do this there: cd {place}"),
-    });
-    lines.push(format!(
-        "edit, build and commit in it; {root} is read-only for you while others work there"
-    ));
-    if row.state == State::Preparing {
-        lines.push(
-            "its files are still being checked out: octo worktree show tells when it is ready"
-                .to_owned(),
-        );
+fn make(context: &Context<'_>, root: &AbsPath) -> Result<Made, String> {
+    let engine = Engine::new(&context.home, Some(root.as_path()));
+    let engine = engine.ok_or("there is no home directory")?;
+    let inside = context.cwd.as_ref().filter(|cwd| cwd.within(root));
+    let made = engine.fork(&context.actor.session, inside.unwrap_or(root));
+    made.map_err(|e: TreeError| e.to_string())
+}
+
+fn ready(made: &Made, denial: &Denial, root: &AbsPath) -> Vec<String> {
+    let row = &made.row;
+    let mut lines = vec![match &row.state {
+        State::Failed { why } => {
+            format!("your own worktree {} could not be filled: {why}", row.path)
+        }
+        State::Preparing => format!(
+            "your own worktree is {} (branch {}); it is being filled: wait with `octo worktree show {}` until it says ready",
+            row.place(),
+            row.branch,
+            row.id
+        ),
+        State::Ready
+        | State::Waiting { .. }
+        | State::Attention { .. }
+        | State::Landed { .. }
+        | State::Burying { .. }
+        | State::Archived { .. } => {
+            format!("your own worktree is {} (branch {})", row.place(), row.branch)
+        }
+    }];
+    if !made.base.is_empty() {
+        lines.push(format!("it starts from {}", made.base));
     }
-    lines.extend(notes.iter().map(|n| telling::plain(n)));
-    lines.join("\n")
+    let target = denial.target.as_ref().and_then(|p| p.below(root));
+    if let Some(rest) = target.filter(|rest| !rest.as_os_str().is_empty()) {
+        lines.push(format!("this path there: {}", row.path.join(rest)));
+    }
+    lines.push(format!("cd {} and go on there; bring the work home with: octo save", row.place()));
+    lines.extend(made.notes.iter().take(8).map(|note| telling::plain(note)));
+    lines
 }
 
 /// No tree could be made: stop where isolation is required, else go on here, said aloud.

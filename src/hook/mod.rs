@@ -8,13 +8,11 @@ pub mod claims;
 pub mod config_change;
 pub mod context;
 pub mod delegate;
-pub mod engine;
 pub mod fencing;
 pub mod floor;
 pub mod fork;
 pub mod gather;
 pub mod input;
-pub mod keeping;
 pub mod lifecycle;
 pub mod loose;
 pub mod notify;
@@ -26,6 +24,8 @@ pub mod register;
 pub mod reply;
 pub mod site;
 pub mod start;
+pub mod trace;
+pub mod trees;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -64,7 +64,7 @@ pub fn main(role: Role, args: &[OsString]) -> ExitCode {
                 "octo doctor",
             );
         }
-        run(role, argument, fallback, plugin)
+        trace::around(wire.name, || run(role, argument, fallback, plugin))
     })
 }
 
@@ -138,8 +138,8 @@ fn dispatch(context: &Context<'_>) -> Reply {
         | Event::SubagentStart
         | Event::SubagentStop
         | Event::Stop => lifecycle::run(context),
-        Event::WorktreeCreate => return engine::create(context),
-        Event::WorktreeRemove => return engine::remove(context),
+        Event::WorktreeCreate => return trees::create(context),
+        Event::WorktreeRemove => return trees::remove(context),
     };
     done.unwrap_or_else(|e: StateError| {
         log::report(&context.home, clock::now(), &format!("{}: {e}", context.event.wire().name));

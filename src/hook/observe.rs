@@ -10,7 +10,7 @@ use super::site::Disk;
 use crate::policy::facts::{Effect, Why};
 use crate::policy::lane::AbsPath;
 use crate::policy::program::{self, Follow, Site};
-use crate::policy::shell::{self, Arg, Dir};
+use crate::policy::shell::{self, Dir};
 
 /// Longest command that is read, in bytes.
 pub const COMMAND_LIMIT: usize = 1024 * 1024;
@@ -187,18 +187,9 @@ pub fn of_command(text: &str, cwd: &str, disk: &Disk) -> Vec<Effect> {
     }
     let reading = shell::read(text, cwd, disk);
     let mut effects: Vec<Effect> = Vec::new();
-    for invocation in &reading.invocations {
-        let words: Vec<&str> = invocation.argv.iter().filter_map(Arg::exact).collect();
-        if words.contains(&"config")
-            && let Some([key, value]) =
-                words.windows(2).find(|w| w.first().is_some_and(|key| key.starts_with("alias.")))
-        {
-            disk.learn_alias(key, value);
-        }
-        for effect in program::effects(invocation, disk) {
-            if !effects.contains(&effect) {
-                effects.push(effect);
-            }
+    for effect in program::line_effects(&reading.invocations, disk).into_iter().flatten() {
+        if !effects.contains(&effect) {
+            effects.push(effect);
         }
     }
     for unread in reading.unread {

@@ -7,7 +7,7 @@ use super::fork::{self, Sent};
 use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
-use super::{arms, claims, delegate, fencing, floor, keeping, notify, register, reply};
+use super::{arms, claims, delegate, fencing, floor, notify, register, reply, trees};
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
@@ -125,7 +125,8 @@ fn judge(
         })?;
         match out {
             Round::Ask(needs) => needs.iter().for_each(|need| asked.ask(need)),
-            Round::Settled(settled) => match finish(context, disk, effects, &mut kernel, *settled)? {
+            Round::Settled(settled) => match finish(context, disk, effects, &mut kernel, *settled)?
+            {
                 Finished::Said(reply) => return Ok(with_words(context, reply, &words)),
                 Finished::Again(word) => words.push(word),
             },
@@ -348,7 +349,7 @@ fn finish(
         Verdict::Allow => {
             let mut words = settled.notices.clone();
             words.extend(settled.outcome.notices.iter().cloned());
-            match keeping::before(context, kernel, &settled) {
+            match trees::keep(context, kernel, &settled.outcome) {
                 Ok(kept) => words.extend(kept),
                 Err(refusal) => return Ok(Finished::Said(reply::deny(&refusal))),
             }

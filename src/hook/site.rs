@@ -28,7 +28,6 @@ pub struct Disk {
     settings: Settings,
     roots: RefCell<HashMap<AbsPath, Option<Root>>>,
     config: RefCell<HashMap<(AbsPath, String), Option<String>>>,
-    aliases: RefCell<HashMap<String, String>>,
 }
 
 impl Disk {
@@ -41,13 +40,7 @@ impl Disk {
             settings,
             roots: RefCell::new(HashMap::new()),
             config: RefCell::new(HashMap::new()),
-            aliases: RefCell::new(HashMap::new()),
         }
-    }
-
-    /// An alias the command itself sets before it is used.
-    pub fn learn_alias(&self, key: &str, value: &str) {
-        self.aliases.borrow_mut().insert(key.to_owned(), value.to_owned());
     }
 
     /// The user's home directory.
@@ -145,9 +138,6 @@ impl Site for Disk {
     }
 
     fn git_config(&self, root: &Root, key: &str) -> Option<String> {
-        if let Some(value) = self.aliases.borrow().get(key) {
-            return Some(value.clone());
-        }
         let at = (root.path.clone(), key.to_owned());
         if let Some(known) = self.config.borrow().get(&at) {
             return known.clone();

@@ -1,11 +1,8 @@
 //! SessionStart: tells a newcomer who else works here and what its first write will do; follows a
 //! conversation over resume, `/clear` and compaction.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-
 use super::context::Context;
-use super::{register, reply};
+use super::{register, reply, trees};
 use crate::applet::Event;
 use crate::config::Isolation;
 use crate::kernel::StateError;
@@ -16,8 +13,6 @@ use crate::kernel::store::{Kernel, Make, PATIENCE, ProcessRow, State, Tx, Vouche
 use crate::policy::facts::Kind;
 use crate::policy::telling;
 use crate::shield::Reply;
-use crate::worktree::engine::Engine;
-use crate::worktree::{State as TreeState, TreeRow, scope};
 
 /// A session begins.
 pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
@@ -28,12 +23,8 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
     };
     let mut kernel = Kernel::open(&context.home, Make::IfAbsent, PATIENCE)?;
     let mut words = kernel.transact(|tx| begin(tx, context, silent))?;
+    words.extend(trees::at_start(context));
     words.extend(context.faults.iter().map(|f| format!("octo: settings: {f}")));
-    let project = context.root.as_ref().map(|r| r.path.as_path());
-    if let Some(engine) = Engine::new(&context.home, project) {
-        words.extend(own_trees(context, &engine));
-        engine.reap_in_background();
-    }
     Ok(reply::context(Event::SessionStart, &words))
 }
 
@@ -59,47 +50,6 @@ fn begin(tx: &mut Tx<'_>, context: &Context<'_>, silent: u64) -> Result<Vec<Stri
     words.extend(tx.take_notices(&context.actor.pid)?);
     words.extend(neighbours(tx, context)?);
     Ok(words)
-}
-
-/// The session's trees, checked and told; where its project really lies goes into the environment
-/// of its commands, for tools that key what they remember by folder.
-fn own_trees(context: &Context<'_>, engine: &Engine) -> Vec<String> {
-    let rows = engine.of_session(&context.actor.session).unwrap_or_default();
-    let mut words = Vec::new();
-    for row in rows.iter().filter(|r| r.name.is_none() && r.stands()) {
-        let here = context.root.as_ref().is_some_and(|r| r.path == row.main || r.path == row.path);
-        if !here {
-            continue;
-        }
-        if !row.path.as_path().is_dir() {
-            words.push(format!(
-                "octo: your worktree {} is gone from disk; its branch {} is kept. Bring it back: octo worktree recreate {}",
-                row.path, row.branch, row.id
-            ));
-        } else if row.state == TreeState::Preparing {
-            words.push(format!("octo: your worktree {} is still being filled", row.path));
-        }
-    }
-    words.extend(export(context, &rows));
-    words
-}
-
-/// Writes the session's variables into the file the client reads before each command.
-fn export(context: &Context<'_>, rows: &[TreeRow]) -> Option<String> {
-    let file = std::env::var_os("CLAUDE_ENV_FILE")?;
-    let cwd = context.cwd.as_ref()?;
-    let logical = scope::logical(rows, cwd);
-    let physical = scope::physical(rows, &context.actor.session, &logical);
-    let text = format!(
-        "export OCTO_SESSION_ID={}\nexport OCTO_PROJECT={}\nexport OCTO_TREE={}\n",
-        shell_words::quote(context.actor.session.as_str()),
-        shell_words::quote(&logical.to_string()),
-        shell_words::quote(&physical.to_string())
-    );
-    let file = OpenOptions::new().append(true).create(true).open(file);
-    let written = file.and_then(|mut f| f.write_all(text.as_bytes()));
-    let e = written.err()?;
-    Some(format!("octo: the session's environment file can't be written: {e}"))
 }
 
 /// The id runs in another client that is alive.

@@ -51,7 +51,10 @@ impl Door {
         let cwd = canonical(&context.cwd, Follow::All).ok_or_else(|| missing("no directory"))?;
         let engine = Engine::new(&home, Some(&context.project))
             .ok_or_else(|| missing("there is no home directory"))?;
-        let asker = asker(&home, context)?;
+        let rows = engine.context().registry.rows(None).map_err(TreeError::from)?;
+        let around: Vec<&Pid> =
+            rows.iter().filter(|r| cwd.within(&r.path)).map(|r| &r.session).collect();
+        let asker = asker(&home, context, &around)?;
         Ok(Self { engine, asker, cwd, home })
     }
 
@@ -129,12 +132,16 @@ impl Door {
     }
 }
 
-/// A person, or the one session whose client is above us.
-fn asker(home: &Home, context: &Context) -> Result<Asker, OperatorError> {
-    if require_person("").is_ok() {
+/// A person, or the one session whose client is above us. Where several share a client, the one
+/// whose tree this is; where no hook knows any, there is no session to be told from a person.
+fn asker(home: &Home, context: &Context, around: &[&Pid]) -> Result<Asker, OperatorError> {
+    let person = || {
         let id = format!("operator-{}", name());
         let pid = Pid::new(&id).or_else(|| Pid::new("operator"));
-        return pid.map(Asker::Person).ok_or_else(nobody);
+        pid.map(Asker::Person).ok_or_else(nobody)
+    };
+    if require_person("").is_ok() {
+        return person();
     }
     let picture = Snapshot::take(home, context.settings.lease_seconds)?;
     let above = ancestors();
@@ -146,9 +153,17 @@ fn asker(home: &Home, context: &Context) -> Result<Asker, OperatorError> {
         .collect();
     sessions.sort_unstable();
     sessions.dedup();
+    let here = |s: &&&str| around.iter().any(|a| a.as_str() == **s);
     match sessions.as_slice() {
+        [] => person(),
         [one] => Pid::new(one).map(Asker::Session).ok_or_else(nobody),
-        _ => Err(nobody()),
+        several => {
+            let mut fits = several.iter().filter(here);
+            match (fits.next(), fits.next()) {
+                (Some(one), None) => Pid::new(one).map(Asker::Session).ok_or_else(nobody),
+                (_, _) => Err(nobody()),
+            }
+        }
     }
 }
 

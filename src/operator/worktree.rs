@@ -35,6 +35,9 @@ pub enum Verb {
         /// Only those of the repository here.
         #[arg(long)]
         here: bool,
+        /// Also those whose folders were laid to rest.
+        #[arg(long)]
+        all: bool,
         /// For programs.
         #[arg(long)]
         json: bool,
@@ -116,7 +119,7 @@ pub struct ReclaimArgs {
 /// Runs `octo worktree`.
 pub fn run(args: &WorktreeArgs, context: &Context) -> Done {
     match &args.command {
-        Verb::List { size, here, json } => list(context, *size, *here, *json),
+        Verb::List { size, here, all, json } => list(context, *size, *here, *all, *json),
         Verb::Show { tree, json } => show(context, tree.as_deref(), *json),
         Verb::Reclaim(args) => reclaim_all(args, context),
         Verb::Pin { tree } => pin(context, tree, Pin::Pinned),
@@ -165,12 +168,13 @@ const COLUMNS: &[Column] = &[
     Column { title: "USED BY", lean: Lean::Left, least: 7 },
 ];
 
-fn list(context: &Context, size: bool, here: bool, as_json: bool) -> Done {
+fn list(context: &Context, size: bool, here: bool, all: bool, as_json: bool) -> Done {
     let engine = engine_only(context)?;
     let cwd = canonical(&context.cwd, Follow::All);
     let common = cwd.as_ref().and_then(git::root_of).map(|r| r.common);
     let sizes = if size { Sizes::Measured } else { Sizes::Skipped };
-    let views = view::all(&engine.context(), common.as_ref().filter(|_| here), sizes)?;
+    let mut views = view::all(&engine.context(), common.as_ref().filter(|_| here), sizes)?;
+    views.retain(|v| all || v.state != "archived");
     if as_json {
         return context.screen.json("worktrees", json!({ "trees": views }));
     }

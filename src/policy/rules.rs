@@ -258,9 +258,39 @@ pub static GUARDS: &[GuardRule] = &[
         remedy: "`octo on`",
     },
     GuardRule {
-        id: RuleId("fence.write"),
-        summary: "a running command touched a path the kernel fence keeps for somebody else",
-        remedy: "write elsewhere, or work in a worktree of your own",
+        id: RuleId("keep.bounds"),
+        summary: "an overwrite of somebody else's uncommitted bytes that are too many to hold first",
+        remedy: "commit or copy them, then try again",
+    },
+    GuardRule {
+        id: RuleId("keep.bounds"),
+        summary: "a destructive verb over somebody else's uncommitted work that is too big to be kept first",
+        remedy: "wait until they have committed, or work in a worktree of your own",
+    },
+    GuardRule {
+        id: RuleId("fence.held"),
+        summary: "a running command touched a path the kernel fence keeps for its holder",
+        remedy: "wait for the holder, or do this in a worktree of your own",
+    },
+    GuardRule {
+        id: RuleId("fence.gitdir"),
+        summary: "a running command changed a git directory in which somebody else is at work",
+        remedy: "name your own paths (git add PATH, git commit -- PATH), or use a worktree of your own",
+    },
+    GuardRule {
+        id: RuleId("fence.pinned"),
+        summary: "a running command moved a folder that contains something held, or renamed across its border",
+        remedy: "copy instead of renaming, or do this in a worktree of your own",
+    },
+    GuardRule {
+        id: RuleId("fence.closed"),
+        summary: "a running command wrote where every command is kept out (the table's folder, the checkout a session was sent away from)",
+        remedy: "work in your own worktree",
+    },
+    GuardRule {
+        id: RuleId("fence.outside"),
+        summary: "a running command wrote outside the folders it may write in",
+        remedy: "write below your work tree or a temporary folder; the operator opens folders with the setting fence_write",
     },
 ];
 

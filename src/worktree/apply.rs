@@ -142,7 +142,8 @@ fn new_row(
     TreeRow {
         id: plan.id.clone(),
         session: request.session.clone(),
-        name: request.name.clone().or_else(|| before.and_then(|b| b.name.clone())),
+        name: request.name.clone(),
+        alias: before.and_then(|b| b.alias.clone()),
         common: root.common.clone(),
         main,
         path: plan.path.clone(),

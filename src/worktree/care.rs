@@ -58,6 +58,7 @@ pub fn adopt(ctx: &Context<'_>, path: &AbsPath, session: &Pid) -> Result<TreeRow
             id: branch.strip_prefix(PREFIX).unwrap_or(&branch).replace('/', "-"),
             session: session.clone(),
             name: None,
+            alias: None,
             common: root.common.clone(),
             main: main.clone(),
             path: path.clone(),

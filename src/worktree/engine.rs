@@ -94,17 +94,19 @@ impl Engine {
         let ctx = self.context();
         let rows = self.table.rows(None)?;
         let main = git::root_of(cwd).map(|r| r.common);
-        let own = rows.iter().find(|r| r.session == *session && Some(&r.common) == main.as_ref());
+        let own = rows.iter().find(|r| {
+            r.session == *session && r.name.is_none() && Some(&r.common) == main.as_ref()
+        });
         // Agents bring names of their own and never take the session's place.
         let agent = name.starts_with("agent-");
-        let first = !agent && own.is_none_or(|r| r.name.as_deref() == Some(name));
+        let first = !agent && own.is_none_or(|r| r.alias.as_deref() == Some(name));
         let mut request = self.request(session, Some(name), cwd, Via::Fork);
         if first {
             request.name = None;
         }
         let mut made = apply::create(&ctx, &request)?;
-        if first && made.row.name.is_none() {
-            made.row.name = Some(name.to_owned());
+        if first && made.row.alias.is_none() {
+            made.row.alias = Some(name.to_owned());
             ctx.registry.put(&made.row)?;
         }
         made.row = self.ready(made.row)?;

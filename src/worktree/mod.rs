@@ -158,6 +158,8 @@ pub trait Registry: Sync {
     ) -> Result<Option<Ports>, RegistryError>;
     /// Live processes whose directory or work is in this root.
     fn users(&self, root: &AbsPath) -> Result<Vec<User>, RegistryError>;
+    /// Unix seconds of a session's last sign of life, its agents' included.
+    fn heard(&self, session: &Pid) -> Result<Option<u64>, RegistryError>;
     /// Live lanes, and custody whoever holds it, in this root.
     fn claims(&self, root: &AbsPath) -> Result<Vec<Claim>, RegistryError>;
     /// A session's work for the checkout `from` is done in `tree` from now on.

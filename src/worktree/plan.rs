@@ -259,7 +259,7 @@ pub fn create(request: &Request, facts: &CreateFacts) -> Result<Decision, Refusa
         Some(name) => format!("{session}.{name}"),
         None => session.to_owned(),
     };
-    if let Some(row) = own_row(&id, request, facts) {
+    if let Some(row) = own_row(request, facts) {
         return returning(row, request, root, facts);
     }
     if request.via == Via::Command
@@ -272,7 +272,15 @@ pub fn create(request: &Request, facts: &CreateFacts) -> Result<Decision, Refusa
     }
     space(facts)?;
     let base = base(request, root, facts)?;
-    let (id, notes) = free_name(&id, facts)?;
+    let handed_on = facts.rows.iter().find(|r| r.id == id && r.session != request.session);
+    let handed_on = handed_on.map(|r| {
+        format!(
+            "your former tree {} was handed on to session {}: this is a fresh one",
+            r.path, r.session
+        )
+    });
+    let (id, mut notes) = free_name(&id, facts)?;
+    notes.extend(handed_on);
     let branch = format!("{PREFIX}{id}");
     Ok(Decision::New(base.plan(id, branch, sub(request, root), facts, notes)))
 }
@@ -325,26 +333,18 @@ fn repository<'a>(request: &Request, facts: &'a CreateFacts) -> Result<&'a Root,
     }
 }
 
-/// The session's row for this request; one whose folder stands goes before one that had to be
-/// replaced. The client's name may belong to the session's main tree.
-fn own_row<'a>(id: &str, request: &Request, facts: &'a CreateFacts) -> Option<&'a TreeRow> {
-    let fits = |r: &&TreeRow| {
-        let named = request.name.is_some() && r.name == request.name;
-        let number = r.id.strip_prefix(id).and_then(|s| s.strip_prefix('-'));
-        r.id == id || named || (r.name == request.name && number.is_some_and(is_number))
-    };
-    let mine: Vec<&TreeRow> =
-        facts.rows.iter().filter(|r| r.session == request.session).filter(fits).collect();
+/// The session's row for this request: its own tree, or the further one of that name. Found by
+/// session and name, as the id may be that of a session it followed. One whose folder stands goes
+/// before one that had to be replaced.
+fn own_row<'a>(request: &Request, facts: &'a CreateFacts) -> Option<&'a TreeRow> {
+    let mine = |r: &&TreeRow| r.session == request.session && r.name == request.name;
+    let mine: Vec<&TreeRow> = facts.rows.iter().filter(mine).collect();
     mine.iter().copied().find(|r| whole(r, facts)).or_else(|| mine.first().copied())
 }
 
 fn whole(row: &TreeRow, facts: &CreateFacts) -> bool {
     let standing = |t: &&Tree| t.path == row.path && t.standing == Standing::Whole;
     row.stands() && facts.trees.iter().any(|t| standing(&t))
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// A session that has (or had) a tree comes back.

@@ -15,8 +15,10 @@ pub struct TreeRow {
     pub id: String,
     /// Whose it is.
     pub session: Pid,
-    /// The name the client gave it, if it did.
+    /// The client's name for a further tree of the session; none for the session's own.
     pub name: Option<String>,
+    /// The client's name for the session's own tree, if it gave one.
+    pub alias: Option<String>,
     /// The repository's shared git directory.
     pub common: AbsPath,
     /// The checkout it was made from.
@@ -188,6 +190,8 @@ pub struct Record {
     id: String,
     session: String,
     name: Option<String>,
+    #[serde(default)]
+    alias: Option<String>,
     common: PathBuf,
     main: PathBuf,
     path: PathBuf,
@@ -214,6 +218,7 @@ impl From<&TreeRow> for Record {
             id: row.id,
             session: row.session.to_string(),
             name: row.name,
+            alias: row.alias,
             common: row.common.as_path().to_owned(),
             main: row.main.as_path().to_owned(),
             path: row.path.as_path().to_owned(),
@@ -261,6 +266,7 @@ impl Record {
             path: AbsPath::new(self.path)?,
             id: self.id,
             name: self.name,
+            alias: self.alias,
             branch: self.branch,
             target: self.target,
             base: self.base,

@@ -36,6 +36,7 @@ mod tests {
             id: session.into(),
             session: Pid::new(session).unwrap(),
             name: None,
+            alias: None,
             common: at("/w/app/.git"),
             main: at("/w/app"),
             path: at(path),

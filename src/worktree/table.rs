@@ -4,6 +4,7 @@
 use super::row::{Ports, Record, TreeRow};
 use super::{Claim, Registry, RegistryError, User, ports};
 use crate::kernel::StateError;
+use crate::kernel::beat;
 use crate::kernel::clock::{self, ClientLife};
 use crate::kernel::home::Home;
 use crate::kernel::life;
@@ -91,6 +92,17 @@ impl Registry for Table {
         self.look(|tx| users(tx, root, self.lease))
     }
 
+    fn heard(&self, session: &Pid) -> Result<Option<u64>, RegistryError> {
+        self.look(|tx| {
+            let unix = tx.now().unix;
+            let mut pids: Vec<Pid> = tx.agents_of(session)?.into_iter().map(|a| a.pid).collect();
+            pids.push(session.clone());
+            let ages = pids.iter().filter_map(|p| beat::age(tx.home(), p, unix));
+            let youngest = ages.min().map(|age| u64::try_from(age).unwrap_or(0));
+            Ok(youngest.map(|age| unix.saturating_sub(age)))
+        })
+    }
+
     fn claims(&self, root: &AbsPath) -> Result<Vec<Claim>, RegistryError> {
         self.look(|tx| claims(tx, root, self.lease))
     }
@@ -134,20 +146,21 @@ impl Registry for Table {
     }
 }
 
+/// Moves a session's trees to the id that goes on in its place (`/clear`, `--fork-session`),
+/// inside the transaction that moves everything else of it.
+pub fn inherit(tx: &mut Tx<'_>, old: &Pid, heir: &Pid) -> Result<(), StateError> {
+    for row in rows(tx, None)?.into_iter().filter(|r| r.session == *old) {
+        put(tx, &TreeRow { session: heir.clone(), ..row })?;
+    }
+    Ok(())
+}
+
 fn rows(tx: &Tx<'_>, common: Option<&AbsPath>) -> Result<Vec<TreeRow>, StateError> {
     let record = |text: &String| {
         let read = serde_json::from_str::<Record>(text).ok().and_then(Record::row);
         read.ok_or_else(|| StateError::Damaged("a worktree's record cannot be read".into()))
     };
     tx.tree_records(common)?.iter().map(record).collect()
-}
-
-/// The trees of `old` are `new`'s from now on: its conversation goes on under that id.
-pub fn inherit(tx: &mut Tx<'_>, old: &Pid, new: &Pid) -> Result<(), StateError> {
-    for row in rows(tx, None)?.into_iter().filter(|r| r.session == *old) {
-        put(tx, &TreeRow { session: new.clone(), ..row })?;
-    }
-    Ok(())
 }
 
 fn put(tx: &mut Tx<'_>, row: &TreeRow) -> Result<(), StateError> {

@@ -272,9 +272,10 @@ fn squeeze(call: &Call<'_>) -> Vec<Effect> {
     let suffix = SUFFIXES.iter().find(|(name, _)| *name == call.name).map_or("gz", |(_, s)| s);
     let result = |arg: &Arg| {
         let text = arg.exact()?;
-        let made = match unpacks {
-            true => text.rsplit_once('.').map_or(text, |(stem, _)| stem).to_owned(),
-            false => format!("{text}.{suffix}"),
+        let made = if unpacks {
+            text.rsplit_once('.').map_or(text, |(stem, _)| stem).to_owned()
+        } else {
+            format!("{text}.{suffix}")
         };
         Some(Arg::text(made))
     };

@@ -57,11 +57,12 @@ fn awk(call: &Call<'_>) -> Vec<Effect> {
     let mut texts: Vec<String> =
         line.values("source").filter_map(Arg::exact).map(str::to_owned).collect();
     texts.extend(line.values("file").filter_map(|file| call.place.read(file, PROGRAM)));
-    if line.value("source").is_none() && line.value("file").is_none() {
-        if let Some((first, rest)) = operands.split_first() {
-            texts.extend(first.exact().map(str::to_owned));
-            operands = rest;
-        }
+    if line.value("source").is_none()
+        && line.value("file").is_none()
+        && let Some((first, rest)) = operands.split_first()
+    {
+        texts.extend(first.exact().map(str::to_owned));
+        operands = rest;
     }
     let mut out: Vec<Effect> =
         texts.iter().flat_map(|text| code::effects(call, text, Language::Awk)).collect();

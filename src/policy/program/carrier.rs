@@ -64,15 +64,15 @@ fn carried(call: &Call<'_>, args: &[Arg]) -> Vec<Effect> {
     if line.idle() {
         return Vec::new();
     }
-    let mut argv = line.operands;
-    if let Some(first) = argv.first_mut() {
+    let mut command = line.operands;
+    if let Some(first) = command.first_mut() {
         // A version may be pinned: `prettier@3`.
         let bare = first.exact().and_then(|t| t.split_once('@')).map(|(name, _)| name.to_owned());
         if let Some(name) = bare.filter(|name| !name.is_empty()) {
             *first = Arg::text(name);
         }
     }
-    nested::carried(call, argv, call.place.dir)
+    nested::carried(call, command, call.place.dir)
 }
 
 fn with_verb(call: &Call<'_>) -> Vec<Effect> {

@@ -116,9 +116,10 @@ pub(super) fn places(landing: &Landing) -> impl Iterator<Item = (&Arg, Arg)> {
     landing.sources.iter().map(|source| {
         let name = source.exact().map(base_name);
         let merged = matches!(name, Some("." | ".."));
-        let place = match landing.inside && !merged {
-            true => inside(&landing.dest, name),
-            false => landing.dest.clone(),
+        let place = if landing.inside && !merged {
+            inside(&landing.dest, name)
+        } else {
+            landing.dest.clone()
         };
         (source, place)
     })
@@ -274,8 +275,8 @@ fn ln(call: &Call<'_>) -> Vec<Effect> {
         line.operands.push(Arg::text("."));
     }
     let Some(mut landing) = landing(call, &line) else { return Vec::new() };
-    let link = landing.dest.exact().map(|text| call.place.entry(text));
-    if line.has("no-dereference") && link == Some(Entry::Link) {
+    let there = landing.dest.exact().map(|text| call.place.entry(text));
+    if line.has("no-dereference") && there == Some(Entry::Link) {
         landing.inside = false;
     }
     let force = line.any(&["force", "interactive"]);

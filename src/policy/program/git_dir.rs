@@ -43,9 +43,10 @@ fn meaning(path: &AbsPath, site: &dyn Site) -> Option<Effect> {
     if let Some(branch) = rest.strip_prefix("refs/heads/") {
         let here = site.head_branch(&root).as_deref() == Some(branch);
         let branch = branch.to_owned();
-        return Some(match here {
-            true => Effect::Head { root: tree, words },
-            false => Effect::Branch { root: tree, branch, words },
+        return Some(if here {
+            Effect::Head { root: tree, words }
+        } else {
+            Effect::Branch { root: tree, branch, words }
         });
     }
     if let Some(name) = rest.strip_prefix("worktrees/") {

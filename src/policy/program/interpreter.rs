@@ -1,13 +1,13 @@
 //! Owns the command lines of interpreters: where the program text is, and in-place editing.
 //! Script files are not looked into; what they change is seen after the call.
 
-use super::code::{self, Language, UNKNOWN};
+use super::code::{self, Language};
 use super::options::{Parsed, Style, parse};
 use super::paths::base_name;
 use super::verbs::{Verb, program};
 use super::{Call, nested, operator};
 use crate::policy::facts::{Effect, Why};
-use crate::policy::shell::{Arg, Piece, Stdin};
+use crate::policy::shell::{Arg, HOLE, Piece, Stdin};
 
 /// The rows.
 pub(super) const ROWS: &[Verb] = &[
@@ -64,7 +64,7 @@ const PROGRAM: usize = 1 << 18;
 
 /// A text with what is not known marked.
 fn text(arg: &Arg) -> String {
-    let unknown = UNKNOWN.to_string();
+    let unknown = HOLE.to_string();
     let piece = |piece: &Piece| match piece {
         Piece::Text(text) => text.clone(),
         Piece::Any | Piece::Fresh => unknown.clone(),
@@ -124,7 +124,7 @@ fn base_of(script: &Arg) -> String {
 /// What follows `-m MODULE`.
 fn module_arguments(args: &[Arg]) -> Vec<Arg> {
     let Some(at) =
-        args.iter().position(|a| a.prefix().starts_with("-") && a.prefix().contains('m'))
+        args.iter().position(|a| a.prefix().starts_with('-') && a.prefix().contains('m'))
     else {
         return Vec::new();
     };

@@ -10,7 +10,10 @@ mod awk;
 mod carrier;
 mod code;
 mod copy;
+#[cfg(test)]
+mod corpus;
 mod edit;
+mod fetch;
 mod find;
 mod format;
 mod git;
@@ -185,16 +188,19 @@ fn redirect(place: &Place<'_>, target: &Arg, words: &str) -> Option<Effect> {
 
 /// What the program itself does.
 fn program(call: &Call<'_>) -> Vec<Effect> {
-    if call.invocation.depth > DEPTH {
-        return vec![call.place.opaque(Why::TooDeep, &call.words())];
-    }
     if call.site().stages_broadly(&call.name) {
         return broadly(call);
     }
     let bare = call.name.trim_end_matches(|c: char| c.is_ascii_digit() || "-.".contains(c));
     let row = |name: &str| verbs().find(|verb| verb.names(name));
     // `python3.12` and `clang-format-15` are what they are without their number.
-    row(&call.name).or_else(|| row(bare)).map_or_else(Vec::new, |verb| verb.effects(call))
+    match row(&call.name).or_else(|| row(bare)) {
+        Some(_) if call.invocation.depth > DEPTH => {
+            vec![call.place.opaque(Why::TooDeep, &call.words())]
+        }
+        Some(verb) => verb.effects(call),
+        None => git::dashed(call).unwrap_or_default(),
+    }
 }
 
 /// What a command does of which the user said that it stages everything.

@@ -3,28 +3,32 @@
 
 use super::{Call, Invocation, Place, effects, paths};
 use crate::policy::facts::{Effect, Why};
-use crate::policy::shell::{Arg, Dir, Redirect, Stdin};
+use crate::policy::shell::{self, Arg, Dir, HOLE};
 
 /// What a text does that a shell would run in `dir`.
 pub(super) fn shell(call: &Call<'_>, text: &str, dir: &Dir) -> Vec<Effect> {
     let place = Place { site: call.site(), dir };
-    let Some(commands) = plain(text) else {
-        return vec![place.opaque(Why::Generated, &call.words())];
+    let start = match dir {
+        Dir::At(dir) => dir.as_str(),
+        Dir::Unknown | Dir::Fresh => "/",
     };
+    let reading = shell::read(text, start, call.site());
     let mut out = Vec::new();
-    for (argv, redirects) in commands {
-        let inner = Invocation {
-            argv,
-            dir: dir.clone(),
-            env: call.invocation.env.clone(),
-            stdin: Stdin::Inherited,
-            redirects,
-            more: false,
-            depth: call.invocation.depth + 1,
-        };
-        out.extend(effects(&inner, call.site()));
+    for inner in reading.invocations {
+        let env = call.invocation.env.iter().cloned().chain(inner.env).collect();
+        let depth = inner.depth.saturating_add(call.invocation.depth + 1);
+        out.extend(effects(&Invocation { env, depth, ..inner }, call.site()));
     }
-    out
+    for unread in reading.unread {
+        let place = Place { dir: &unread.dir, ..place };
+        out.push(place.opaque(unread.why, &unread.words));
+    }
+    match dir {
+        Dir::At(_) => out,
+        Dir::Fresh => Vec::new(),
+        Dir::Unknown if out.is_empty() => out,
+        Dir::Unknown => vec![place.opaque(Why::Directory, &call.words())],
+    }
 }
 
 /// Another program run in place of a call, with the call's environment and input.
@@ -45,40 +49,10 @@ pub(super) fn with_args(text: &str, args: &[Arg]) -> String {
         out.push(' ');
         match arg.exact() {
             Some(word) => out.push_str(&shell_words::quote(word)),
-            None => out.push_str("\"$?\""),
+            None => out.push(HOLE),
         }
     }
     out
-}
-
-type Simple = (Vec<Arg>, Vec<Redirect>);
-
-/// Simple commands of a text without expansions; `None` where there is more to it.
-fn plain(text: &str) -> Option<Vec<Simple>> {
-    if text.contains(['$', '`', '(', '{', '*', '?']) {
-        return None;
-    }
-    let spaced = text.replace("&&", "\n").replace("||", "\n").replace([';', '|', '&'], "\n");
-    let lines = spaced.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.map(|line| simple(&shell_words::split(line).ok()?)).collect()
-}
-
-fn simple(words: &[String]) -> Option<Simple> {
-    let (mut argv, mut redirects) = (Vec::new(), Vec::new());
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        if let Some(target) =
-            word.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('>')
-        {
-            let append = target.starts_with('>');
-            let glued = target.trim_start_matches('>');
-            let target = if glued.is_empty() { rest.next()?.as_str() } else { glued };
-            redirects.push(Redirect { append, target: Arg::text(target) });
-        } else {
-            argv.push(Arg::text(word.as_str()));
-        }
-    }
-    Some((argv, redirects))
 }
 
 /// Whether a text begins like a shell command of a program that is read here.

@@ -9,7 +9,19 @@ use crate::policy::shell::Arg;
 
 /// The rows.
 pub(super) const ROWS: &[Verb] = &[program(
-    &["octo", "octo.py", "octo-dim", "octo-dim.py", "octo-hook", "octo-hook.py"],
+    &[
+        "octo",
+        "octo.py",
+        "octo-dim",
+        "octo-dim.py",
+        "octo-hook",
+        "octo-hook.py",
+        "octo-sh",
+        "session-isolation-hook",
+        "dimension-awareness-hook",
+        "pretool-write-tree-owner",
+        "pretool-bash-tree-owner",
+    ],
     "verbs that are a person's",
     own,
 )
@@ -25,6 +37,10 @@ pub(super) const ROWS: &[Verb] = &[program(
         "octo off",
         "octo-hook PreToolUse",
         "octo octo-hook",
+        "octo pretool-bash-tree-owner",
+        "octo-sh -c ls",
+        "pretool-write-tree-owner PreToolUse",
+        "octo-dim prune",
         "octo exec --as 7 ls",
         "octo-dim worktree-init --session-id other",
         "octo-dim reclaim",
@@ -32,6 +48,9 @@ pub(super) const ROWS: &[Verb] = &[program(
     &[
         "octo ps",
         "octo ps --json",
+        "octo ps --all",
+        "octo-dim list",
+        "octo-dim release lib/core.rs",
         "octo --help",
         "octo install --help",
         "octo save",
@@ -50,6 +69,15 @@ pub(super) const ROWS: &[Verb] = &[program(
     ],
 )];
 
+/// Names under which the binary is a hook.
+const HOOKS: &[&str] = &[
+    "octo-hook",
+    "session-isolation-hook",
+    "dimension-awareness-hook",
+    "pretool-write-tree-owner",
+    "pretool-bash-tree-owner",
+];
+
 /// Verbs that are anybody's.
 const FREE: &[&str] = &[
     "save",
@@ -64,6 +92,8 @@ const FREE: &[&str] = &[
     "help",
     "version",
     "completions",
+    "man",
+    "statusline",
     "lane",
 ];
 
@@ -71,15 +101,28 @@ const FREE: &[&str] = &[
 const PARTLY: &[(&str, &[&str])] = &[
     ("keep", &["list", "show", "restore", "help"]),
     ("worktree", &["list", "show", "recreate", "init", "help"]),
-    ("dim", &["worktree-init", "archive", "recover", "list", "show", "help"]),
+    (
+        "dim",
+        &[
+            "worktree-init",
+            "archive",
+            "recover",
+            "list",
+            "claim",
+            "release",
+            "register",
+            "heartbeat",
+            "unregister",
+            "help",
+        ],
+    ),
 ];
 
 /// Options that make a free verb the operator's, also shortened.
-const RESERVED: &[&str] =
-    &["--release", "--prune", "--force", "--as", "--all-sessions", "--operator", "--approve"];
+const RESERVED: &[&str] = &["--release", "--prune", "--force"];
 
 /// Options that name a process.
-const IDS: &[&str] = &["--session-id", "--session", "--pid", "--agent-id", "--id"];
+const IDS: &[&str] = &["--session-id", "--session", "--pid", "--agent-id", "--id", "--as"];
 
 /// Whether a script is one of ours.
 pub(super) fn is_ours(script: &Arg) -> bool {
@@ -106,8 +149,12 @@ fn judge(name: &str, words: &[&str], shown: &str, hops: u8) -> Option<OperatorUs
         return None;
     }
     let reserved = || Some(OperatorUse::Verb(shown.to_owned()));
-    if name == "octo-hook" {
+    if HOOKS.contains(&name) {
         return Some(OperatorUse::HookByHand);
+    }
+    // What runs a command without the hooks having read it is nobody's to type.
+    if name == "octo-sh" {
+        return reserved();
     }
     if options.clone().any(|w| shortens(w, RESERVED)) {
         return reserved();
@@ -118,7 +165,7 @@ fn judge(name: &str, words: &[&str], shown: &str, hops: u8) -> Option<OperatorUs
     let verbs = if name == "octo-dim" { [&["dim"], plain.as_slice()].concat() } else { plain };
     let free = match verbs.as_slice() {
         [] => true,
-        [verb, rest @ ..] if verb.starts_with("octo-") && hops == 0 => {
+        [verb, rest @ ..] if (verb.starts_with("octo-") || HOOKS.contains(verb)) && hops == 0 => {
             return judge(verb.trim_end_matches(".py"), rest, shown, hops + 1);
         }
         ["hook", ..] => return Some(OperatorUse::HookByHand),
@@ -167,9 +214,8 @@ fn operands<'a>(words: &[&'a str]) -> Vec<&'a str> {
 fn id<'a>(word: &'a str, next: Option<&'a str>) -> Option<&'a str> {
     match word.split_once('=') {
         Some((name, value)) if IDS.contains(&name) => Some(value),
-        Some(_) => None,
         None if IDS.contains(&word) => next,
-        None => None,
+        Some(_) | None => None,
     }
 }
 

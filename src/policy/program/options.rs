@@ -181,13 +181,13 @@ fn long(arg: &Arg, all: &[&'static str], style: Style, rest: &mut Rest<'_>, out:
         Long::Unknown => {}
         Long::One(name, takes) => {
             let value = match (takes, glued) {
-                (Takes::Value, None) if on => match rest.next() {
-                    Some(next) => Some(next.clone()),
-                    None => {
+                (Takes::Value, None) if on => {
+                    let Some(next) = rest.next() else {
                         out.refused = true;
                         return;
-                    }
-                },
+                    };
+                    Some(next.clone())
+                }
                 (_, glued) => glued,
             };
             out.found.push(Found { name, value, on });

@@ -69,7 +69,11 @@ impl Place<'_> {
                 Some(pattern) => self.pattern(pattern, text, follow),
                 None => self.literal(text, follow),
             },
-            None => self.partly(arg.prefix()),
+            // Too much matched to be named one by one.
+            None => match &arg.glob {
+                Some(pattern) => self.below(literal_dir(pattern)),
+                None => self.partly(arg.prefix()),
+            },
         }
     }
 
@@ -104,7 +108,7 @@ impl Place<'_> {
         match self.literal(dir, Follow::All) {
             Target::At(dir) if self.matters(&dir) => Target::Below(dir),
             Target::At(_) => Target::Nowhere,
-            other => other,
+            other @ (Target::Below(_) | Target::Nowhere | Target::Unknown(_)) => other,
         }
     }
 
@@ -122,7 +126,7 @@ impl Place<'_> {
             return self.literal(literal, follow);
         }
         let known = literal_part(pattern);
-        let Some(start) = self.absolute(if known.is_empty() { "." } else { known }) else {
+        let Some(start) = self.absolute(literal_dir(pattern)) else {
             return Target::Unknown(Why::Directory);
         };
         let rest = pattern.get(known.len()..).unwrap_or_default().trim_start_matches('/');
@@ -222,6 +226,14 @@ pub(super) fn literal_part(pattern: &str) -> &str {
     let special = pattern.find(['*', '?', '[', '\\']).unwrap_or(pattern.len());
     let head = pattern.get(..special).unwrap_or_default();
     head.rfind('/').and_then(|at| head.get(..=at)).unwrap_or_default()
+}
+
+/// The same as a directory that can be resolved.
+pub(super) fn literal_dir(pattern: &str) -> &str {
+    match literal_part(pattern) {
+        "" => ".",
+        part => part,
+    }
 }
 
 /// Shell-style matching of one name.

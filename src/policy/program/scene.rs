@@ -133,9 +133,10 @@ pub(super) fn at(path: &str) -> AbsPath {
 pub(super) fn reaches(effects: &[Effect], path: &str) -> bool {
     let (root, held) = (at(""), at(path));
     effects.iter().any(|effect| match effect {
-        Effect::Write { path } | Effect::Check { path } | Effect::Remove { path } => {
-            path.overlaps(&held)
-        }
+        Effect::Write { path }
+        | Effect::Check { path }
+        | Effect::Remove { path }
+        | Effect::Worktree { path, .. } => path.overlaps(&held),
         Effect::Stage { scope, .. } | Effect::Pathspec { scope, .. } => {
             scope.overlaps(&root, &held)
         }
@@ -150,7 +151,6 @@ pub(super) fn reaches(effects: &[Effect], path: &str) -> bool {
         Effect::Tree { root: tree, .. } | Effect::Head { root: tree, .. } => held.within(tree),
         Effect::Stash { .. } | Effect::Operator(_) => true,
         Effect::Opaque { dir, .. } => dir.as_ref().is_none_or(|d| d.overlaps(&held)),
-        Effect::Worktree { path, .. } => path.overlaps(&held),
         Effect::Meta { .. }
         | Effect::Unstage { .. }
         | Effect::Sequencer { .. }
@@ -163,8 +163,8 @@ impl World for Scene {
         Some("/home/u".to_owned())
     }
 
-    fn var(&self, _name: &str) -> Option<String> {
-        None
+    fn var(&self, name: &str) -> Option<String> {
+        (name == "TMPDIR").then(|| "/tmp".to_owned())
     }
 
     fn entry(&self, path: &str) -> Entry {
@@ -208,10 +208,10 @@ impl Site for Scene {
         for (i, part) in parts.iter().enumerate() {
             out = AbsPath::new(format!("{out}/{part}"))?;
             let last = i + 1 == parts.len();
-            if let Some(Node::Link(to)) = self.nodes.get(&out.to_string()) {
-                if !last || follow == Follow::All {
-                    out = AbsPath::new(to)?;
-                }
+            if let Some(Node::Link(to)) = self.nodes.get(&out.to_string())
+                && (!last || follow == Follow::All)
+            {
+                out = AbsPath::new(to)?;
             }
         }
         Some(out)

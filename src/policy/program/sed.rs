@@ -62,11 +62,12 @@ fn sed(call: &Call<'_>) -> Vec<Effect> {
     let mut scripts: Vec<String> =
         line.values("expression").filter_map(Arg::exact).map(str::to_owned).collect();
     scripts.extend(line.values("file").filter_map(|file| call.place.read(file, SCRIPT)));
-    if line.value("expression").is_none() && line.value("file").is_none() {
-        if let Some((first, rest)) = operands.split_first() {
-            scripts.extend(first.exact().map(str::to_owned));
-            operands = rest;
-        }
+    if line.value("expression").is_none()
+        && line.value("file").is_none()
+        && let Some((first, rest)) = operands.split_first()
+    {
+        scripts.extend(first.exact().map(str::to_owned));
+        operands = rest;
     }
     let mut out = Vec::new();
     let words = call.words();
@@ -116,9 +117,8 @@ fn acts(script: &str) -> Vec<Act> {
                 out.extend((!text.is_empty()).then_some(Act::Run(text)));
             }
             'a' | 'i' | 'c' => scan.text(),
-            'r' | 'R' => drop(scan.line()),
             'b' | 't' | 'T' | ':' => scan.label(),
-            '#' => drop(scan.line()),
+            'r' | 'R' | '#' => drop(scan.line()),
             _ => {}
         }
     }

@@ -3,8 +3,8 @@
 
 use super::git::GitCall;
 use super::{
-    Call, archive, awk, carrier, copy, edit, find, format, git, interpreter, meta, operator, patch,
-    remove, sed, sync, vim, write,
+    Call, archive, awk, carrier, copy, edit, fetch, find, format, git, interpreter, meta, operator,
+    patch, remove, sed, sync, vim, write,
 };
 use crate::policy::facts::Effect;
 
@@ -90,6 +90,7 @@ const PROGRAMS: &[&[Verb]] = &[
     copy::ROWS,
     sync::ROWS,
     write::ROWS,
+    fetch::ROWS,
     meta::ROWS,
     sed::ROWS,
     awk::ROWS,

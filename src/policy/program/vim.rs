@@ -72,7 +72,7 @@ fn vim(call: &Call<'_>) -> Vec<Effect> {
     let plus = |arg: &&Arg| arg.prefix().starts_with('+');
     let files: Vec<&Arg> = line.operands.iter().filter(|a| !plus(a)).collect();
     let mut commands: Vec<String> = line.values("c").chain(line.values("cmd")).map(shown).collect();
-    commands.extend(line.operands.iter().filter(plus).map(|a| shown(a)));
+    commands.extend(line.operands.iter().filter(plus).map(shown));
     commands.extend(line.values("S").filter_map(|file| call.place.read(file, SOURCE)));
     let scripted = call.name == "ex" || line.any(&["e", "E"]);
     match &call.invocation.stdin {

@@ -4,7 +4,7 @@
 /// Steps that any text may take.
 const BASE: u64 = 60_000;
 /// Steps for every byte of the text.
-const PER_BYTE: u64 = 24;
+const PER_BYTE: u64 = 6;
 
 /// What is left of the allowance.
 #[derive(Debug)]

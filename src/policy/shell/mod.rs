@@ -10,6 +10,8 @@ mod fuel;
 mod parse;
 mod path;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 mod text;
 mod unwrap;

@@ -9,11 +9,26 @@ pub const HOLE: char = '\u{10fffd}';
 /// Stands for [`Piece::Fresh`] inside a string.
 const FRESH: char = '\u{10fffc}';
 
+/// Bytes that a text may grow to before it counts as unknown.
+const LONGEST: usize = 4 * 1024 * 1024;
+
+impl Piece {
+    /// Bytes it holds.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Any | Self::Fresh => 1,
+        }
+    }
+}
+
 /// Known pieces and holes, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Text {
     /// Never two `Text` next to each other, never an empty one.
     pieces: Vec<Piece>,
+    /// Bytes in all of them.
+    bytes: usize,
 }
 
 impl Text {
@@ -26,12 +41,12 @@ impl Text {
 
     /// Nothing is known.
     pub(super) fn any() -> Self {
-        Self { pieces: vec![Piece::Any] }
+        Self { pieces: vec![Piece::Any], bytes: 1 }
     }
 
     /// A fresh temporary path.
     pub(super) fn fresh() -> Self {
-        Self { pieces: vec![Piece::Fresh] }
+        Self { pieces: vec![Piece::Fresh], bytes: 1 }
     }
 
     /// Adds known text.
@@ -48,6 +63,7 @@ impl Text {
     }
 
     fn plain(&mut self, text: &str) {
+        self.bytes += text.len();
         if text.is_empty() {
         } else if let Some(Piece::Text(last)) = self.pieces.last_mut() {
             last.push_str(text);
@@ -61,12 +77,19 @@ impl Text {
         match piece {
             Piece::Text(text) => self.plain(&text),
             Piece::Any if self.pieces.last() == Some(&Piece::Any) => {}
-            Piece::Any | Piece::Fresh => self.pieces.push(piece),
+            Piece::Any | Piece::Fresh => {
+                self.bytes += 1;
+                self.pieces.push(piece);
+            }
         }
     }
 
     /// Adds another text.
     pub(super) fn append(&mut self, other: &Self) {
+        if self.size() + other.size() > LONGEST {
+            *self = Self::any();
+            return;
+        }
         for piece in &other.pieces {
             self.add(piece.clone());
         }
@@ -106,17 +129,15 @@ impl Text {
 
     /// Bytes it holds, to notice growth.
     pub(super) fn size(&self) -> usize {
-        let length = |piece: &Piece| match piece {
-            Piece::Text(text) => text.len(),
-            Piece::Any | Piece::Fresh => 1,
-        };
-        self.pieces.iter().map(length).sum()
+        self.bytes
     }
 
     /// Takes trailing newlines off, as a command substitution does.
     pub(super) fn trim_newlines(&mut self) {
         while let Some(Piece::Text(last)) = self.pieces.last_mut() {
-            last.truncate(last.trim_end_matches('\n').len());
+            let length = last.trim_end_matches('\n').len();
+            self.bytes -= last.len() - length;
+            last.truncate(length);
             if !last.is_empty() {
                 return;
             }
@@ -131,7 +152,7 @@ impl Text {
 
     /// What an argument holds.
     pub(super) fn of(arg: &Arg) -> Self {
-        Self { pieces: arg.pieces.clone() }
+        Self { pieces: arg.pieces.clone(), bytes: arg.pieces.iter().map(Piece::size).sum() }
     }
 }
 

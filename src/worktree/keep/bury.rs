@@ -205,9 +205,8 @@ fn hold(
     if let Some(huge) = ignored.too_big {
         return Err(Refusal::Kept(row.id.clone(), vec![huge]).into());
     }
-    let extra = Extra { ignored: ignored.files };
-    let bounds = Bounds { bytes: u64::MAX, files: usize::MAX };
-    match snapshot::in_folder(root, folder, reason, &extra, bounds)? {
+    let extra = Extra { ignored: ignored.files, ..Extra::default() };
+    match snapshot::in_folder(root, folder, reason, &extra, Bounds::NONE)? {
         Kept::Ref(keep) if !keep.missed.is_empty() => {
             let what = format!("it holds what git cannot store: {}", keep.missed.join(", "));
             Err(Refusal::Kept(row.id.clone(), vec![what]).into())

@@ -4,6 +4,7 @@
 //! tree's own index while it looks.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::git::Git;
 use crate::policy::facts::Root;
@@ -40,12 +41,20 @@ pub struct Bounds {
     pub bytes: u64,
     /// Files.
     pub files: usize,
+    /// Each of the few git calls it takes.
+    pub time: Duration,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { bytes: 256 << 20, files: 20_000 }
+        Self { bytes: 256 << 20, files: 20_000, time: Duration::from_secs(3) }
     }
+}
+
+impl Bounds {
+    /// Whatever it takes: nothing goes without it.
+    pub const NONE: Self =
+        Self { bytes: u64::MAX, files: usize::MAX, time: Duration::from_mins(10) };
 }
 
 /// What came of a snapshot.

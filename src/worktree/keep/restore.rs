@@ -148,9 +148,8 @@ pub fn restore(
 fn hold(root: &Root, todo: &[(Held, Vec<u8>)], reason: &Reason) -> Result<Kept, TreeError> {
     let there = |h: &Held| std::fs::symlink_metadata(root.path.as_path().join(&h.path)).is_ok();
     let ignored = todo.iter().map(|(h, _)| h).filter(|h| there(h)).map(|h| h.path.clone());
-    let extra = Extra { ignored: ignored.collect() };
-    let bounds = Bounds { bytes: u64::MAX, files: usize::MAX };
-    snapshot::before(root, reason, &extra, bounds)
+    let extra = Extra { ignored: ignored.collect(), ..Extra::default() };
+    snapshot::before(root, reason, &extra, Bounds::NONE)
 }
 
 fn current(path: &Path) -> Option<Vec<u8>> {

@@ -18,11 +18,13 @@ use crate::worktree::{TreeError, facts, io, lock};
 const REFLOG: usize = 200;
 const GITLINK: &str = "160000";
 
-/// Which files a snapshot covers beyond the changed and the untracked ones.
+/// Which files a snapshot covers; the changed and the untracked ones when nothing else is said.
 #[derive(Debug, Clone, Default)]
 pub struct Extra {
     /// Ignored paths to hold too, below the root.
     pub ignored: Vec<PathBuf>,
+    /// Only these paths and what lies below them.
+    pub only: Vec<PathBuf>,
 }
 
 /// What git says about a tree.
@@ -56,8 +58,8 @@ pub fn in_folder(
     extra: &Extra,
     bounds: Bounds,
 ) -> Result<Kept, TreeError> {
-    let git = git_on(root, folder);
-    let mut status = status(&git)?;
+    let git = git_on(root, folder).within(bounds.time);
+    let mut status = status(&git, &extra.only)?;
     status.loose.extend(extra.ignored.iter().cloned());
     if status.loose.is_empty() && !status.staged && !status.unmerged {
         return Ok(Kept::Nothing);
@@ -113,15 +115,19 @@ fn only_in_reflog(git: &Git, root: &Root, head: &str) -> Result<Vec<String>, Tre
     Ok(found.lines().filter(|l| ids.contains(l)).map(str::to_owned).collect())
 }
 
-fn status(git: &Git) -> Result<Status, TreeError> {
-    let out = git.run(&[
+fn status(git: &Git, only: &[PathBuf]) -> Result<Status, TreeError> {
+    let words = [
         "status",
         "--porcelain=v2",
         "-z",
         "--untracked-files=all",
         "--no-renames",
         "--ignore-submodules=dirty",
-    ])?;
+        "--",
+    ];
+    let mut args: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+    args.extend(only.iter().map(|p| p.as_os_str()));
+    let out = git.clone().env("GIT_LITERAL_PATHSPECS", "1").run(&args)?;
     let mut status = Status::default();
     for field in out.fields() {
         let line = field.as_bytes();

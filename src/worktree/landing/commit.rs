@@ -163,8 +163,7 @@ fn hold(ctx: &Context<'_>, row: &TreeRow, root: &Root) -> Result<Option<Keep>, T
         owner: Some(row.session.to_string()),
         at: ctx.now,
     };
-    let bounds = Bounds { bytes: u64::MAX, files: usize::MAX };
-    match snapshot::before(root, &reason, &Extra::default(), bounds)? {
+    match snapshot::before(root, &reason, &Extra::default(), Bounds::NONE)? {
         Kept::Ref(keep) => Ok(Some(keep)),
         Kept::Nothing | Kept::TooBig { .. } => Ok(None),
     }

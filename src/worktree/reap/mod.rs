@@ -19,6 +19,8 @@ pub mod survey;
 pub use judge::{Fate, Folder, Locker, Risk, TreeFacts};
 pub use survey::survey;
 
+/// The reaper leaves a tree alone for this long after the last sign of its session.
+pub const REST: u64 = 3_600;
 /// A tree nobody has been in for this long is abandoned.
 pub const ABANDONED: u64 = 86_400;
 
@@ -158,6 +160,11 @@ pub fn reap(ctx: &Context<'_>, by: &Pid) -> Result<Vec<String>, TreeError> {
     let rows = ctx.registry.rows(None)?;
     for row in &rows {
         if matches!(row.state, State::Archived { .. }) || row.pin == Pin::Pinned {
+            continue;
+        }
+        let heard = ctx.registry.heard(&row.session)?.unwrap_or(0).max(row.seen);
+        let fresh = ctx.now.saturating_sub(heard) < REST;
+        if fresh && !matches!(row.state, State::Burying { .. }) {
             continue;
         }
         let line = match reclaim(ctx, row, by, &[Risk::Abandoned]) {

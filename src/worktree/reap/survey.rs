@@ -39,7 +39,7 @@ pub fn survey(ctx: &Context<'_>, row: &TreeRow) -> Result<TreeFacts, TreeError> 
         users: users(ctx, row)?,
         locker: registered.as_ref().map_or(Locker::None, locker),
         pin: row.pin,
-        silent: ctx.now.saturating_sub(row.seen),
+        silent: silent(ctx, row)?,
         stashed: 0,
         registered,
     };
@@ -49,6 +49,12 @@ pub fn survey(ctx: &Context<'_>, row: &TreeRow) -> Result<TreeFacts, TreeError> 
         facts.loose_head = loose(&Git::new(row.main.as_path()), &tree.head);
     }
     Ok(facts)
+}
+
+/// Since the row's last change or its session's last sign of life, whichever is younger.
+fn silent(ctx: &Context<'_>, row: &TreeRow) -> Result<u64, TreeError> {
+    let heard = ctx.registry.heard(&row.session)?.unwrap_or(0);
+    Ok(ctx.now.saturating_sub(heard.max(row.seen)))
 }
 
 fn look(row: &TreeRow, root: &Root, facts: &mut TreeFacts) -> Result<(), TreeError> {

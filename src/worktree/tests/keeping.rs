@@ -106,7 +106,7 @@ fn an_unborn_head_and_an_open_merge_are_held_too() {
 fn the_bounds_hold_and_nested_repositories_are_named() {
     let bench = Bench::new();
     write(&bench.main, "big.bin", &"x".repeat(5_000));
-    let small = Bounds { bytes: 4_000, files: 10 };
+    let small = Bounds { bytes: 4_000, files: 10, ..Bounds::default() };
     let kept = snapshot::before(&root(&bench), &reason(1), &Extra::default(), small).unwrap();
     assert!(matches!(kept, Kept::TooBig { bytes: 5_000, files: 1 }), "{kept:?}");
     git(&bench.top, &["init", "-q", "app/nested"]);

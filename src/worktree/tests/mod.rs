@@ -19,6 +19,7 @@ mod create;
 mod keeping;
 mod landing;
 mod reaping;
+mod walk;
 
 /// A register in a file.
 pub(super) struct FileRegistry {
@@ -89,6 +90,10 @@ impl Registry for FileRegistry {
     fn users(&self, root: &AbsPath) -> Result<Vec<User>, RegistryError> {
         let users = self.users.lock().unwrap();
         Ok(users.iter().filter(|(at, _)| at == root).map(|(_, u)| u.clone()).collect())
+    }
+
+    fn heard(&self, _: &Pid) -> Result<Option<u64>, RegistryError> {
+        Ok(None)
     }
 
     fn claims(&self, root: &AbsPath) -> Result<Vec<Claim>, RegistryError> {

@@ -191,13 +191,15 @@ fn giving_a_dirty_tree_up_leaves_its_work_on_the_branch() {
 
 #[test]
 fn the_reaper_takes_only_what_is_safe_and_nested_work_stays() {
-    let bench = Bench::new();
+    let mut bench = Bench::new();
     let (done, open, nested) = (bench.tree("s-done"), bench.tree("s-open"), bench.tree("s-nest"));
     commit(&done, "d.txt");
     land(&bench, "s-done");
     commit(&open, "o.txt");
     git(&nested.path, &["init", "-q", "inner"]);
     write(&nested.path, "inner/f", "f");
+    assert!(reap(&bench.ctx(), &Pid::new("reaper").unwrap()).unwrap().is_empty());
+    bench.now += 7_200;
     let lines = reap(&bench.ctx(), &Pid::new("reaper").unwrap()).unwrap();
     assert!(!exists(done.path.as_path()), "{lines:?}");
     assert!(exists(open.path.as_path()) && exists(nested.path.as_path()), "{lines:?}");

@@ -2,6 +2,7 @@
 //! never call a string known that the program fills in when it runs.
 
 use super::Language;
+use crate::policy::shell::HOLE;
 
 /// A piece of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +20,6 @@ pub(super) enum Token {
     /// The end of a statement.
     End,
 }
-
-/// Stands in a text for what was only known at run time.
-pub(in crate::policy::program) const UNKNOWN: char = '\u{fffc}';
 
 struct Lexer {
     text: Vec<char>,
@@ -164,7 +162,7 @@ impl Lexer {
                     break;
                 }
                 c => {
-                    filled |= c == UNKNOWN || (fills && self.fills(c));
+                    filled |= c == HOLE || (fills && self.fills(c));
                     out.push(c);
                 }
             }

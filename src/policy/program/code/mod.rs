@@ -6,7 +6,6 @@ mod lex;
 mod rules;
 mod values;
 
-pub(super) use lex::UNKNOWN;
 use lex::{Token, tokens};
 use values::Values;
 
@@ -62,7 +61,8 @@ pub(super) fn effects(call: &Call<'_>, text: &str, language: Language) -> Vec<Ef
     if text.len() > LENGTH {
         return Vec::new();
     }
-    if nested::looks_like_shell(text) {
+    let odd = matches!(language, Language::Python | Language::Node);
+    if odd && nested::looks_like_shell(text) {
         return nested::shell(call, text, call.place.dir);
     }
     let tokens = tokens(text, language);

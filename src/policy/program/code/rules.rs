@@ -135,6 +135,13 @@ const CALLS: &[(&[&str], Does, On)] = &[
     (&["chdir"], Does::Enter, On::Any),
 ];
 
+/// Methods of a path.
+const METHODS: &[&str] =
+    &["write_text", "write_bytes", "touch", "unlink", "rmtree", "rename", "replace", "open"];
+
+/// Tokens of one call that are looked at: text made of open brackets stays linear.
+const REACH: usize = 4096;
+
 /// What a call named at a token does.
 pub(super) fn called(
     tokens: &[Token],
@@ -143,6 +150,10 @@ pub(super) fn called(
     language: Language,
     values: &Values,
 ) -> Vec<Act> {
+    let known = CALLS.iter().any(|(names, _, _)| names.contains(&name));
+    if !known && !METHODS.contains(&name) {
+        return Vec::new();
+    }
     let Some(args) = arguments(tokens, at + 1, language) else { return Vec::new() };
     let receiver = receiver(tokens, at);
     let row = CALLS.iter().find(|(names, _, on)| names.contains(&name) && fits(*on, &receiver));
@@ -162,7 +173,7 @@ enum Receiver<'a> {
 }
 
 fn fits(on: On, receiver: &Receiver<'_>) -> bool {
-    let named = |names: &[&str]| match receiver {
+    let stands_on = |names: &[&str]| match receiver {
         Receiver::Bare => false,
         Receiver::Value(tokens) => tokens.iter().rev().any(|token| match token {
             Token::Name(name) | Token::Str(name) => {
@@ -174,8 +185,8 @@ fn fits(on: On, receiver: &Receiver<'_>) -> bool {
     };
     match on {
         On::Any => true,
-        On::Only(names) => named(names),
-        On::Bare(names) => matches!(receiver, Receiver::Bare) || named(names),
+        On::Only(names) => stands_on(names),
+        On::Bare(names) => matches!(receiver, Receiver::Bare) || stands_on(names),
     }
 }
 
@@ -194,7 +205,9 @@ fn receiver(tokens: &[Token], at: usize) -> Receiver<'_> {
     }
     let mut start = end;
     let mut depth = 0_u32;
-    while let Some(token) = start.checked_sub(1).and_then(|i| tokens.get(i)) {
+    let least = end.saturating_sub(REACH);
+    while let Some(token) = start.checked_sub(1).filter(|i| *i >= least).and_then(|i| tokens.get(i))
+    {
         match token {
             Token::Sign(')' | ']') => depth += 1,
             Token::Sign('(' | '[') if depth == 0 => break,
@@ -216,11 +229,16 @@ fn arguments(tokens: &[Token], at: usize, language: Language) -> Option<Args<'_>
     let (start, closed) = match tokens.get(at)? {
         Token::Sign('(') => (at + 1, true),
         Token::Str(_) | Token::Name(_) | Token::Sign('$') if bare => (at, false),
-        _ => return None,
+        Token::Name(_)
+        | Token::Str(_)
+        | Token::Filled
+        | Token::Shell(_)
+        | Token::Sign(_)
+        | Token::End => return None,
     };
     let mut out = Vec::new();
     let (mut depth, mut from, mut end) = (0_u32, start, start);
-    while let Some(token) = tokens.get(end) {
+    while let Some(token) = tokens.get(end).filter(|_| end < start + REACH) {
         match token {
             Token::Sign('(' | '[' | '{') => depth += 1,
             Token::Sign(')') if depth == 0 => break,
@@ -319,9 +337,10 @@ fn ran(args: &Args<'_>, values: &Values) -> Vec<Act> {
         .filter(|tokens| matches!(tokens, [Token::Str(_)]))
         .flat_map(|tokens| values.of(tokens))
         .collect();
-    match rest.is_empty() {
-        true => vec![Act::Shell(text)],
-        false => vec![Act::Run(std::iter::once(text).chain(rest).collect())],
+    if rest.is_empty() {
+        vec![Act::Shell(text)]
+    } else {
+        vec![Act::Run(std::iter::once(text).chain(rest).collect())]
     }
 }
 
@@ -338,8 +357,9 @@ fn method(name: &str, receiver: &[String], args: &Args<'_>, values: &Values) -> 
         }
         "open" => {
             let mode = args.first().and_then(|tokens| match tokens {
-                [Token::Str(mode)] => Some(mode),
-                [Token::Name(_), Token::Sign('='), Token::Str(mode)] => Some(mode),
+                [Token::Str(mode)] | [Token::Name(_), Token::Sign('='), Token::Str(mode)] => {
+                    Some(mode)
+                }
                 _ => None,
             });
             let writes = mode.is_some_and(|m| m.len() <= 4 && m.contains(['w', 'a', 'x', '+']));

@@ -11,6 +11,9 @@ pub(super) struct Values {
     home: Option<String>,
 }
 
+/// Tokens of one expression that are looked at.
+const REACH: usize = 256;
+
 /// Names that wrap a path without changing it.
 const WRAPPERS: &[&str] = &[
     "Path",
@@ -51,13 +54,15 @@ impl Values {
         match rest {
             [Token::Sign('='), Token::Sign('=' | '~' | '>'), ..] => {}
             [Token::Sign('='), value @ ..] => {
-                let end = value.iter().position(|t| *t == Token::End).unwrap_or(value.len());
+                let near = value.get(..REACH).unwrap_or(value);
+                let end = near.iter().position(|t| *t == Token::End).unwrap_or(near.len());
                 let found = self.of(value.get(..end).unwrap_or_default());
                 self.known.insert(name.clone(), found);
             }
             [Token::Name(word), Token::Sign('[' | '('), list @ ..]
                 if matches!(word.as_str(), "in" | "of") =>
             {
+                let list = list.get(..REACH).unwrap_or(list);
                 let end = list.iter().position(|t| matches!(t, Token::Sign(']' | ')')));
                 let items = list.get(..end.unwrap_or(0)).unwrap_or_default();
                 let found = items.split(|t| *t == Token::Sign(',')).flat_map(|i| self.of(i));

@@ -23,9 +23,11 @@ fn clean(git: &GitCall<'_>) -> Vec<Effect> {
     let stdin = &git.call.invocation.stdin;
     let asked = line.has("interactive") && *stdin != Stdin::Inherited;
     // Without `-f` git refuses, unless the configuration says otherwise.
-    let config = git.place.site.git_config(&git.root, "clean.requireForce");
-    let lax = config.is_some_and(|v| matches!(v.as_str(), "false" | "0" | "no" | "off"));
-    if !line.has("force") && !asked && !lax {
+    let lax = || {
+        let config = git.place.site.git_config(&git.root, "clean.requireForce");
+        config.is_some_and(|v| matches!(v.as_str(), "false" | "0" | "no" | "off"))
+    };
+    if !line.has("force") && !asked && !lax() {
         return Vec::new();
     }
     let scope = git.scope(&line.operands, Scope::All);

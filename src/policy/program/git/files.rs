@@ -24,6 +24,10 @@ pub(super) const ROWS: &[Verb] = &[
         &["git apply ../p.diff", "git apply --index ../p.diff", "git apply --cached ../p.diff"],
         &["git apply --check ../p.diff", "git apply --stat ../p.diff", "git apply --help"],
     ),
+    verb(&["merge-file"], "writes its first operand", merge_file).examples(
+        &["git merge-file lib/core.rs a b"],
+        &["git merge-file -p lib/core.rs a b", "git merge-file --help"],
+    ),
     verb(
         &["diff", "log", "show", "format-patch", "archive", "bundle", "config", "difftool"],
         "writes where an option sends its output",
@@ -167,6 +171,27 @@ fn unknown_patch(git: &GitCall<'_>) -> Vec<Effect> {
         RootKind::Unreadable => vec![opaque(git.place.here(), Why::Operand, &git.words)],
         RootKind::Main | RootKind::Linked { .. } => git.tree(),
     }
+}
+
+fn merge_file(git: &GitCall<'_>) -> Vec<Effect> {
+    let grammar: &[&str] = &[
+        "p,stdout",
+        "object-id",
+        "L=",
+        "marker-size=",
+        "diff-algorithm=",
+        "diff3",
+        "ours",
+        "theirs",
+        "union",
+        "q,quiet",
+    ];
+    let line = git.line(grammar);
+    if line.idle() || line.any(&["stdout", "object-id"]) {
+        return Vec::new();
+    }
+    let file = line.operands.first();
+    file.and_then(|arg| git.place.write(arg, Follow::All, &git.words)).into_iter().collect()
 }
 
 fn output(git: &GitCall<'_>) -> Vec<Effect> {

@@ -31,6 +31,11 @@ pub(super) struct Globals {
 impl Globals {
     /// Reads a call's environment and options.
     pub(super) fn read(call: &Call<'_>) -> Self {
+        Self::environment(call).again(call.site(), &call.args)
+    }
+
+    /// Reads a call's environment.
+    pub(super) fn environment(call: &Call<'_>) -> Self {
         let named = |name: &str| {
             call.invocation
                 .env
@@ -39,15 +44,14 @@ impl Globals {
                 .find(|(n, _)| n == name)
                 .map(|(_, value)| value.clone())
         };
-        let start = Self {
+        Self {
             dir: call.invocation.dir.clone(),
             git_dir: named("GIT_DIR"),
             work_tree: named("GIT_WORK_TREE"),
             index_file: named("GIT_INDEX_FILE"),
             literal: named("GIT_LITERAL_PATHSPECS").is_some_and(|v| v.exact() == Some("1")),
             ..Self::default()
-        };
-        start.again(call.site(), &call.args)
+        }
     }
 
     /// The same, with more options read from the start of `args`.
@@ -105,8 +109,13 @@ impl Globals {
             Target::Below(_) | Target::Nowhere | Target::Unknown(_) => None,
         };
         let by_tree = self.work_tree.as_ref().and_then(of).and_then(|p| place.site.root_of(&p));
-        let by_dir = || self.git_dir.as_ref().and_then(of).and_then(|p| owner(place.site, &p));
-        by_tree.or_else(by_dir).or_else(|| place.root())
+        let named = self.git_dir.as_ref().and_then(of);
+        match (by_tree, named) {
+            (Some(root), _) => Some(root),
+            // A named repository is meant even where nothing is known of it.
+            (None, Some(git_dir)) => owner(place.site, &git_dir),
+            (None, None) => place.root(),
+        }
     }
 
     /// The text of an alias, from the line itself or from configuration.

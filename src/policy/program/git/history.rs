@@ -29,6 +29,12 @@ pub(super) const ROWS: &[Verb] = &[
         &["git bisect start HEAD main", "git bisect good", "git bisect reset"],
         &["git bisect log", "git bisect view", "git bisect"],
     ),
+    verb(
+        &["merge-recursive", "merge-index", "merge-ours", "merge-subtree", "mergetool"],
+        "merges into the work tree",
+        rewrite,
+    )
+    .examples(&["git merge-recursive a -- b c", "git mergetool -y"], &["git mergetool --help"]),
     verb(&["filter-branch", "filter-repo", "fast-import", "history"], "rewrites history", rewrite)
         .examples(
             &["git filter-branch -f --tree-filter true", "git filter-repo --path lib"],

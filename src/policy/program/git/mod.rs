@@ -1,6 +1,7 @@
 //! Git's own grammar: what stands before the verb, which work tree and index it means, aliases,
 //! and then the row of the verb. Never asks git; `Site` answers from git's files.
 
+mod builtin;
 mod checkout;
 mod clean;
 mod files;
@@ -95,6 +96,15 @@ fn git(call: &Call<'_>) -> Vec<Effect> {
     verb_effects(call, &globals, verb, rest, HOPS)
 }
 
+/// A verb called by the name of its own program (`git-filter-repo`).
+pub(super) fn dashed(call: &Call<'_>) -> Option<Vec<Effect>> {
+    let verb = call.name.strip_prefix("git-")?;
+    let row = verbs().find(|row| row.is_git(verb))?;
+    let globals = Globals::environment(call);
+    let place = Place { site: call.site(), dir: &globals.dir };
+    Some(row_effects(call, &globals, place, row, verb, &call.args))
+}
+
 /// What a verb does that may be an alias.
 fn verb_effects(
     call: &Call<'_>,
@@ -107,6 +117,9 @@ fn verb_effects(
     if let Some(row) = verbs().find(|row| row.is_git(verb)) {
         return row_effects(call, globals, place, row, verb, args);
     }
+    if builtin::reads(verb) {
+        return Vec::new();
+    }
     let root = globals.root(&place);
     let Some(alias) = globals.alias(verb, &place, root.as_ref()) else { return Vec::new() };
     if hops == 0 {
@@ -117,10 +130,10 @@ fn verb_effects(
         return nested::shell(call, &nested::with_args(text, args), &top);
     }
     let Ok(words) = shell_words::split(&alias) else { return Vec::new() };
-    let mut argv: Vec<Arg> = words.into_iter().map(Arg::text).collect();
-    argv.extend_from_slice(args);
-    let again = globals.again(call.site(), &argv);
-    match again.verb.and_then(|at| Some((argv.get(at)?.exact()?, argv.get(at + 1..)?))) {
+    let mut expanded: Vec<Arg> = words.into_iter().map(Arg::text).collect();
+    expanded.extend_from_slice(args);
+    let again = globals.again(call.site(), &expanded);
+    match again.verb.and_then(|at| Some((expanded.get(at)?.exact()?, expanded.get(at + 1..)?))) {
         Some((next, rest)) if !again.idle => verb_effects(call, &again, next, rest, hops - 1),
         Some(_) | None => Vec::new(),
     }

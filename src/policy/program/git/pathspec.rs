@@ -3,7 +3,7 @@
 
 use super::super::Follow;
 use super::super::options::Parsed;
-use super::super::paths::{Target, literal_part};
+use super::super::paths::{Target, literal_dir, literal_part};
 use super::GitCall;
 use crate::policy::facts::Scope;
 use crate::policy::lane::AbsPath;
@@ -88,6 +88,10 @@ impl GitCall<'_> {
     fn one(&self, arg: &Arg) -> One {
         let everything = Spec::plain(self.root.path.clone());
         let Some(text) = arg.exact() else {
+            // bash matched too much to name: each word is below the pattern's known part.
+            if let Some(spec) = arg.glob.as_deref().and_then(|p| self.spec(&magic(p))) {
+                return One::Take(Spec { stars: Stars::WithinName, ..spec });
+            }
             return match self.place.target(arg, Follow::Parents) {
                 Target::At(path) | Target::Below(path) => One::Take(Spec::plain(path)),
                 Target::Nowhere => One::Nothing,
@@ -113,7 +117,7 @@ impl GitCall<'_> {
             return at(if magic.text.is_empty() { "." } else { magic.text }).map(Spec::plain);
         }
         let known = literal_part(magic.text);
-        let base = at(if known.is_empty() { "." } else { known })?;
+        let base = at(literal_dir(magic.text))?;
         let glob = magic.text.get(known.len()..)?.to_owned();
         Some(Spec { glob: Some(glob), ..Spec::plain(base) })
     }
@@ -130,10 +134,10 @@ impl GitCall<'_> {
         let site = self.place.site;
         let Some(mut names) = site.list(&self.root.path.to_string(), NAMES) else { return false };
         names.retain(|name| !name.starts_with('.'));
-        let named = |path: AbsPath| take.iter().any(|t| t.glob.is_none() && t.base == path);
+        let taken = |path: AbsPath| take.iter().any(|t| t.glob.is_none() && t.base == path);
         names.len() >= BY_HAND
             && take.len() >= names.len()
-            && names.iter().all(|name| named(self.root.path.join(name)))
+            && names.iter().all(|name| taken(self.root.path.join(name)))
     }
 }
 
@@ -179,10 +183,10 @@ mod tests {
     use crate::policy::program::scene::{ROOT, Scene, at, reaches};
 
     fn staged(dir: &str, line: &str) -> Scope {
-        match Scene::gate().run_in(dir, line).remove(0) {
-            Effect::Stage { scope, .. } => scope,
-            other => panic!("{line}: {other:?}"),
-        }
+        let Some(Effect::Stage { scope, .. }) = Scene::gate().run_in(dir, line).pop() else {
+            panic!("{line} stages")
+        };
+        scope
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Verb] = &[
         &["git read-tree -n -m HEAD", "GIT_INDEX_FILE=/tmp/i git read-tree other"],
     ),
     verb(&["checkout-index"], "with -f overwrites files from the index", checkout_index).examples(
-        &["git checkout-index -f lib/core.rs", "git checkout-index -fa"],
+        &["git checkout-index -f lib/core.rs", "git checkout-index -nfa"],
         &["git checkout-index lib/core.rs", "git checkout-index --help"],
     ),
     verb(&["update-index"], "changes index entries one by one", update_index).examples(
@@ -69,7 +69,7 @@ fn checkout_index(git: &GitCall<'_>) -> Vec<Effect> {
     let grammar: &[&str] =
         &["a,all", "f,force", "q,quiet", "u,index", "stdin", "z", "temp", "prefix=", "stage=", "n"];
     let line = git.line(grammar);
-    if line.idle() || line.any(&["temp", "n"]) {
+    if line.idle() || line.has("temp") {
         return Vec::new();
     }
     if let Some(prefix) = line.value("prefix") {
@@ -127,11 +127,8 @@ fn update_index(git: &GitCall<'_>) -> Vec<Effect> {
     }
     let mut named: Vec<Arg> = line.operands.clone();
     for info in line.values("cacheinfo") {
-        match info.exact().and_then(|text| text.splitn(3, ',').nth(2)) {
-            Some(path) => named.push(Arg::text(path)),
-            // The old form: mode, object and path are words of their own.
-            None => {}
-        }
+        // In the old form mode, object and path are words of their own: operands.
+        named.extend(info.exact().and_then(|text| text.splitn(3, ',').nth(2)).map(Arg::text));
     }
     if line.has("again") {
         return git.stage(Scope::Tracked);

@@ -111,7 +111,9 @@ fn add(git: &GitCall<'_>) -> Vec<Effect> {
     match git.named(&line, &line.operands, none) {
         Scope::Paths { take, .. } if take.is_empty() => Vec::new(),
         Scope::All if line.has("update") => git.stage(Scope::Tracked),
-        scope => git.stage(scope),
+        scope @ (Scope::All | Scope::Tracked | Scope::Paths { .. } | Scope::Matched { .. }) => {
+            git.stage(scope)
+        }
     }
 }
 
@@ -195,6 +197,8 @@ fn commit(git: &GitCall<'_>) -> Vec<Effect> {
     out
 }
 
+/// Bytes of a configuration file that are looked at.
+const CONFIG: usize = 1 << 16;
 /// Bytes of a commit hook that are looked at.
 const HOOK: usize = 1 << 14;
 
@@ -203,7 +207,8 @@ const HOOK: usize = 1 << 14;
 fn sweeps(git: &GitCall<'_>) -> bool {
     let site = git.place.site;
     let own = git.root.common.join("hooks").to_string();
-    let configured = site.git_config(&git.root, "core.hooksPath");
+    let configured =
+        says_hooks(git).then(|| site.git_config(&git.root, "core.hooksPath")).flatten();
     let husky = git.root.path.join(".husky").to_string();
     let dirs = [configured.and_then(|dir| git.place.absolute(&dir)), Some(own), Some(husky)];
     dirs.iter().flatten().any(|dir| {
@@ -211,6 +216,22 @@ fn sweeps(git: &GitCall<'_>) -> bool {
         ["lint-staged", "pre_commit", "pre-commit.com", "pre-commit run", "pre-commit hook-impl"]
             .iter()
             .any(|name| text.contains(name))
+    })
+}
+
+/// Whether any configuration file moves the hooks; asking git costs more than looking.
+fn says_hooks(git: &GitCall<'_>) -> bool {
+    let site = git.place.site;
+    let home = site.home().unwrap_or_default();
+    let files = [
+        git.root.common.join("config").to_string(),
+        git.root.git_dir.join("config.worktree").to_string(),
+        format!("{home}/.gitconfig"),
+        format!("{home}/.config/git/config"),
+    ];
+    files.iter().any(|file| {
+        let text = site.read(file, CONFIG).unwrap_or_default();
+        text.to_lowercase().contains("hookspath") || text.contains("[include")
     })
 }
 

@@ -84,7 +84,9 @@ fn push(git: &GitCall<'_>, args: &[Arg]) -> Vec<Effect> {
     }
     match git.named(&line, &line.operands, Scope::All) {
         Scope::All => git.tree(),
-        scope => git.pathspec(scope),
+        scope @ (Scope::Tracked | Scope::Paths { .. } | Scope::Matched { .. }) => {
+            git.pathspec(scope)
+        }
     }
 }
 

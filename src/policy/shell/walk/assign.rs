@@ -59,6 +59,13 @@ impl Walker<'_> {
 
     /// Puts a value into a variable, as bash would: what was exported stays exported.
     pub(super) fn assign(&mut self, name: &str, value: Value) {
+        let size = match &value {
+            Value::Scalar(text) => text.size(),
+            Value::List(list) => list.iter().map(Text::size).sum(),
+            Value::Unset | Value::Unknown => 0,
+        };
+        // `x=$x$x` doubles: what it costs must double too.
+        let value = if self.afford(1 + size / 8) { value } else { Value::Unknown };
         let exported = self.state.exports_all || self.world.var(name).is_some();
         self.state.set(name, value, exported);
     }
@@ -78,6 +85,20 @@ impl Walker<'_> {
         text.push("=");
         text.append(&shown);
         text.into_arg()
+    }
+
+    /// Assignments that were quoted or built at run time (`export "X=$y"`).
+    pub(super) fn built_assignments(&mut self, args: &[Arg]) {
+        for arg in args {
+            let holed = Text::of(arg).holed();
+            if let Some((name, value)) = holed.split_once('=') {
+                self.assign(name.trim_end_matches('+'), Value::Scalar(Text::known(value)));
+                if name.ends_with('+') {
+                    self.state.set(name.trim_end_matches('+'), Value::Unknown, false);
+                }
+                self.export(name);
+            }
+        }
     }
 
     /// Marks a variable as exported.

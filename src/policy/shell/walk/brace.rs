@@ -4,6 +4,8 @@ use crate::policy::shell::ast::Part;
 
 /// Words one word may become.
 const WORDS: usize = 256;
+/// Opening braces one word may hold: each looks ahead for its end.
+const OPEN: usize = 200;
 /// Braces inside braces.
 const DEPTH: usize = 12;
 
@@ -33,7 +35,11 @@ enum Choices<'a> {
 /// The words a word becomes; `None` when there are too many.
 pub(super) fn expand(parts: &[Part]) -> Option<Vec<Symbols<'_>>> {
     let symbols = symbols(parts);
-    if !symbols.iter().any(|symbol| matches!(symbol, Symbol::Mark('{'))) {
+    let open = symbols.iter().filter(|symbol| matches!(symbol, Symbol::Mark('{'))).count();
+    if open > OPEN {
+        return None;
+    }
+    if open == 0 {
         return Some(vec![symbols.into_iter().map(plain).collect()]);
     }
     sequence(&symbols, DEPTH)

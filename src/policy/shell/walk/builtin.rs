@@ -38,7 +38,7 @@ impl Walker<'_> {
             "read" | "mapfile" | "readarray" | "getopts" | "printf" | "let" | "wait" => {
                 self.fills(name, args);
             }
-            "exit" | "return" | "break" | "continue" | "logout" => self.leave(name),
+            "exit" | "return" | "break" | "continue" | "logout" => self.leave(name, args),
             _ => return None,
         }
         if !matches!(name, "eval" | "source" | ".") {
@@ -189,18 +189,12 @@ impl Walker<'_> {
         let functions = args.first().and_then(Arg::exact) == Some("-f");
         for arg in args {
             let holed = Text::of(arg).holed();
-            match holed.split_once('=') {
-                // An assignment that was built at run time (`export "$x=1"`).
-                Some((name, value)) if self.variable(name) == Value::Unknown => {
-                    self.assign(name, Value::Scalar(Text::known(value)));
-                }
-                None if holed.starts_with('-') || functions => {}
-                None if builtin == "local" => {
-                    self.localise(&holed);
-                    self.state.set(&holed, Value::Unset, false);
-                }
-                None if exports => self.export(&holed),
-                Some(_) | None => {}
+            if holed.starts_with('-') || holed.contains('=') || functions {
+            } else if builtin == "local" {
+                self.localise(&holed);
+                self.state.set(&holed, Value::Unset, false);
+            } else if exports {
+                self.export(&holed);
             }
         }
     }
@@ -240,17 +234,20 @@ impl Walker<'_> {
     }
 
     /// Control goes elsewhere; what follows is walked all the same, but leads nowhere.
-    fn leave(&mut self, builtin: &str) {
+    fn leave(&mut self, builtin: &str, args: &[Arg]) {
         let here = self.state.clone();
-        let slot = match builtin {
-            "break" | "continue" => self.escapes.last_mut(),
-            "return" => self.returns.last_mut(),
-            _ => None,
+        // With a number several loops are left: every one may be the last.
+        let loops = if args.is_empty() { 1 } else { self.loops.len() };
+        let slots: Vec<&mut Option<State>> = match builtin {
+            "break" => self.loops.iter_mut().rev().take(loops).map(|e| &mut e.out).collect(),
+            "continue" => self.loops.iter_mut().rev().take(loops).map(|e| &mut e.on).collect(),
+            "return" => self.returns.last_mut().into_iter().collect(),
+            _ => Vec::new(),
         };
-        if let Some(slot) = slot {
+        for slot in slots {
             *slot = Some(match slot.take() {
-                Some(before) => State::join(before, here),
-                None => here,
+                Some(before) => State::join(before, here.clone()),
+                None => here.clone(),
             });
         }
         self.state.dead = true;

@@ -288,13 +288,14 @@ impl Walker<'_> {
 
     fn call_function(&mut self, name: &str, function: &Function, call: &Call) -> Failed {
         let mut arguments = counted(call.argv.get(1..).unwrap_or_default());
-        let same = self.calls.iter().filter(|(n, _)| n == name).count();
-        if same >= RECURSION {
-            arguments = None;
+        let key = std::ptr::from_ref(function).addr();
+        let same = self.calls.iter().filter(|call| **call == key).count();
+        if same > RECURSION {
+            return None; // The turn before knew nothing any more: this one teaches nothing.
         }
-        let key = (name.to_owned(), arguments.clone());
-        if self.calls.contains(&key) {
-            return None; // It teaches nothing new.
+        if same == RECURSION {
+            arguments = None;
+            self.state.forget();
         }
         if self.calls.len() >= CALLS {
             self.unread(Why::TooDeep, name);
@@ -307,7 +308,7 @@ impl Walker<'_> {
             self.state.set(name, Value::Scalar(Text::of(value)), true);
         }
         self.returns.push(None);
-        let loops = std::mem::take(&mut self.escapes);
+        let loops = std::mem::take(&mut self.loops);
         let input = std::mem::replace(&mut self.input, call.input.clone());
         self.state.set(LOCALS, Value::Unset, false);
         self.emit_redirects(call);
@@ -324,7 +325,7 @@ impl Walker<'_> {
             self.write(&call.stdout, &said);
         }
         self.input = input;
-        self.escapes = loops;
+        self.loops = loops;
         if let Some(returned) = self.returns.pop().flatten() {
             self.merge(returned);
         }

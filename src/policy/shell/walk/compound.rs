@@ -1,9 +1,9 @@
 //! Compound commands: every branch is walked, every loop until it teaches nothing new.
 
-use super::Walker;
 use super::call::{Call, Stdout};
 use super::chain::Failed;
 use super::state::{State, Value};
+use super::{Escapes, Walker};
 use crate::policy::shell::Arg;
 use crate::policy::shell::ast::{Compound, Redirection, Script, Word};
 use crate::policy::shell::text::Text;
@@ -139,30 +139,37 @@ impl Walker<'_> {
             });
             return;
         }
-        self.escapes.push(None);
+        self.loops.push(Escapes::default());
         for value in &values {
             self.state.set(name, Value::Scalar(Text::of(value)), false);
             self.script(body);
-            self.rejoin();
+            self.continued();
         }
-        self.escapes.pop();
+        self.broken();
     }
 
-    /// Takes up what `break` and `continue` left.
-    fn rejoin(&mut self) {
-        if let Some(escaped) = self.escapes.last_mut().and_then(Option::take) {
-            self.merge(escaped);
+    /// Takes up what `continue` left, at the end of a turn.
+    fn continued(&mut self) {
+        if let Some(state) = self.loops.last_mut().and_then(|escapes| escapes.on.take()) {
+            self.merge(state);
+        }
+    }
+
+    /// Takes up what `break` left, at the end of a loop.
+    fn broken(&mut self) {
+        if let Some(state) = self.loops.pop().and_then(|escapes| escapes.out) {
+            self.merge(state);
         }
     }
 
     /// A loop that runs any number of times.
     fn repeat(&mut self, mut turn: impl FnMut(&mut Self)) {
         let first = self.reading.invocations.len();
-        self.escapes.push(None);
+        self.loops.push(Escapes::default());
         for number in 1..=TURNS {
             let before = self.state.clone();
             self.perhaps(&mut turn);
-            self.rejoin();
+            self.continued();
             self.merge(before.clone());
             if self.state.settled(&before) || !self.afford(1) {
                 break;
@@ -171,7 +178,7 @@ impl Walker<'_> {
                 self.state.forget();
             }
         }
-        self.escapes.pop();
+        self.broken();
         self.forget_repetitions(first);
     }
 

@@ -74,6 +74,9 @@ impl Walker<'_> {
                 Expanded::Scalar(text) => (text, *quote),
                 Expanded::Nothing => (Text::default(), *quote),
                 Expanded::List(list) => {
+                    if list.is_empty() {
+                        fields.nobody();
+                    }
                     for (index, text) in list.iter().enumerate() {
                         if index > 0 {
                             fields.end();

@@ -19,6 +19,8 @@ enum Segment {
 pub(super) struct Fields {
     done: Vec<Vec<Segment>>,
     open: Option<Vec<Segment>>,
+    /// A `"$@"` without any argument was in the word.
+    nobody: bool,
 }
 
 impl Fields {
@@ -57,8 +59,16 @@ impl Fields {
         }
     }
 
+    /// `"$@"` without any argument: takes the quotes around it away.
+    pub(super) fn nobody(&mut self) {
+        self.nobody = true;
+    }
+
     /// Ends the field that is open.
     pub(super) fn end(&mut self) {
+        if self.nobody && self.open.as_ref().is_some_and(Vec::is_empty) {
+            self.open = None;
+        }
         self.done.extend(self.open.take());
     }
 

@@ -28,7 +28,7 @@ use super::parse::parse;
 use super::text::{Text, outside};
 use super::{Dir, Reading, Unread, World};
 use crate::policy::facts::Why;
-use state::{Arguments, State};
+use state::State;
 
 /// `-c` bodies, `eval`s and the like that are followed inside each other.
 const TEXTS: u8 = 3;
@@ -47,6 +47,15 @@ pub(super) enum Holes {
     Names,
 }
 
+/// States in which a loop's turn was left.
+#[derive(Default)]
+struct Escapes {
+    /// At `break`.
+    out: Option<State>,
+    /// At `continue`.
+    on: Option<State>,
+}
+
 /// One reading under way.
 pub(super) struct Walker<'w> {
     /// The machine.
@@ -63,12 +72,12 @@ pub(super) struct Walker<'w> {
     files: BTreeMap<String, Option<Text>>,
     /// Directories the text itself made.
     made: BTreeSet<String>,
-    /// States at `break` and `continue`, one slot a loop.
-    escapes: Vec<Option<State>>,
+    /// Loops under way.
+    loops: Vec<Escapes>,
     /// States at `return`, one slot a function.
     returns: Vec<Option<State>>,
-    /// Functions under way with their arguments.
-    calls: Vec<(String, Arguments)>,
+    /// Functions under way, by the address of their body.
+    calls: Vec<usize>,
     /// Texts it is inside of.
     depth: u8,
     level: u16,
@@ -90,7 +99,7 @@ pub(super) fn read(text: &str, dir: &str, world: &dyn World) -> Reading {
         captures: Vec::new(),
         files: BTreeMap::new(),
         made: BTreeSet::new(),
-        escapes: Vec::new(),
+        loops: Vec::new(),
         returns: Vec::new(),
         calls: Vec::new(),
         depth: 0,
@@ -142,13 +151,13 @@ impl Walker<'_> {
     /// Runs something in a shell of its own: what it changes ends with it.
     pub(super) fn apart(&mut self, body: impl FnOnce(&mut Self)) {
         let state = self.state.clone();
-        let escapes = std::mem::take(&mut self.escapes);
+        let loops = std::mem::take(&mut self.loops);
         let returns = std::mem::take(&mut self.returns);
         self.state.traps.clear();
         body(self);
         self.traps();
         self.state = state;
-        self.escapes = escapes;
+        self.loops = loops;
         self.returns = returns;
     }
 
@@ -168,6 +177,9 @@ impl Walker<'_> {
 
     /// Adds to the output that is being collected.
     pub(super) fn say(&mut self, text: &Text) {
+        if self.captures.is_empty() || !self.afford(text.size() / 8) {
+            return;
+        }
         if let Some(capture) = self.captures.last_mut() {
             capture.append(text);
         }

@@ -41,8 +41,11 @@ impl Pattern {
     pub(super) fn new(glyphs: &[(char, bool)]) -> Self {
         let mut tokens = Vec::new();
         let mut rest = glyphs;
+        // A bracket that never closes is looked for once in a component.
+        let mut unclosed = false;
         while let [(c, live), tail @ ..] = rest {
             rest = tail;
+            unclosed &= *c != '/';
             let extended = matches!(tail, [('(', true), ..]);
             let token = match (c, live) {
                 ('?' | '*' | '+' | '@' | '!', true) if extended => {
@@ -51,12 +54,15 @@ impl Pattern {
                 }
                 ('*', true) => Token::Many,
                 ('?', true) => Token::One,
-                ('[', true) => match set(tail) {
+                ('[', true) if !unclosed => match set(tail) {
                     Some((token, behind)) => {
                         rest = behind;
                         token
                     }
-                    None => Token::Char('['),
+                    None => {
+                        unclosed = true;
+                        Token::Char('[')
+                    }
                 },
                 (c, _) => Token::Char(*c),
             };

@@ -8,14 +8,17 @@ use crate::policy::facts::Why;
 use crate::policy::shell::ast::{Argument, Command, Operator, Redirection, Simple, Word};
 use crate::policy::shell::parse::parse;
 use crate::policy::shell::text::Text;
-use crate::policy::shell::{Arg, Redirect};
+use crate::policy::shell::{Arg, Piece, Redirect};
 
 impl Walker<'_> {
     /// Walks a simple command.
     pub(super) fn simple(&mut self, simple: &Simple) -> Failed {
         let alias = self.alias(simple);
         let argv = self.argv(&simple.words);
-        self.afford(argv.len());
+        let bytes: usize = argv.iter().flat_map(|arg| &arg.pieces).map(Piece::size).sum();
+        if !self.afford(argv.len() + bytes / 16) {
+            return None;
+        }
         let mut call = Call { argv, input: self.input.clone(), ..Call::default() };
         self.redirect(&simple.redirections, &mut call);
         if call.argv.is_empty() {
@@ -54,16 +57,27 @@ impl Walker<'_> {
         let mut argv: Vec<Arg> = Vec::new();
         for argument in words {
             match argument {
-                Argument::Word(word) => argv.extend(self.args(word)),
+                Argument::Word(word) => {
+                    let fields = self.args(word);
+                    if argv.first().and_then(Arg::exact).is_some_and(declares) {
+                        self.built_assignments(&fields);
+                    }
+                    argv.extend(fields);
+                }
                 Argument::Assignment(assignment) => {
                     let first = argv.first().and_then(Arg::exact).map(str::to_owned);
-                    if first.as_deref() == Some("local") {
+                    let local = first.as_deref() == Some("local");
+                    if local {
                         self.localise(&assignment.name);
                     }
                     let flags = argv.iter().filter_map(Arg::exact);
                     let exported = first.as_deref() == Some("export")
                         || flags.clone().any(|a| a.starts_with('-') && a.contains('x'));
                     argv.push(self.declare(assignment, exported));
+                    if local && self.calls.is_empty() {
+                        // Outside a function bash refuses it, another shell may not.
+                        self.state.set(&assignment.name, Value::Unknown, false);
+                    }
                 }
             }
         }
@@ -165,6 +179,11 @@ impl Walker<'_> {
             call.redirects.push(redirect);
         }
     }
+}
+
+/// Builtins whose arguments are assignments.
+fn declares(name: &str) -> bool {
+    matches!(name, "export" | "declare" | "typeset" | "local" | "readonly")
 }
 
 /// What opening a file does to it.

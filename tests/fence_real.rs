@@ -1,0 +1,183 @@
+//! The fence through the shipped binary and its table, and in the real client: what one process
+//! claims by an ordinary write, no command of another can touch.
+
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use crate::support::machine::{Machine, feed};
+use crate::support::office::{Office, on_every_client};
+use crate::support::puppet::Puppet;
+use crate::support::reply::Reply;
+use crate::support::script::{agent_behind, bash, gate, script, write};
+
+/// Writes a file whose name stands nowhere in the text, and something of its own before.
+const BUILD: &str = "import os\nopen('built.txt', 'w').write('built')\n\
+                     print('built it')\nopen(os.sep.join(['src', 'held.rs']), 'w').write('mine now')\n";
+
+fn stage() -> (Machine, crate::support::repo::Repo) {
+    let machine = Machine::gates_only();
+    let files = [("src/held.rs", "start\n"), ("src/free.rs", "free\n"), ("build.py", BUILD)];
+    let repo = machine.repo("app", &files);
+    (machine, repo)
+}
+
+/// A hook event of a client that runs its shell lines through our prefix.
+fn fire(puppet: &Puppet<'_>, event: &str, more: Value) -> Reply {
+    let mut hook = puppet.machine.command("octo-hook");
+    hook.arg(event).env("CLAUDE_CODE_SHELL_PREFIX", puppet.machine.bin.join("octo-sh"));
+    feed(hook, puppet.payload(event, more).to_string().as_bytes())
+}
+
+/// One Bash call as that client makes it: asked, run through the prefix, reported.
+fn call(puppet: &Puppet<'_>, text: &str) -> Result<(Output, Reply), Reply> {
+    let input = json!({"command": text, "description": "step"});
+    let tool = json!({"tool_name": "Bash", "tool_input": input, "tool_use_id": format!("toolu_{}", puppet.machine.number())});
+    let asked = fire(puppet, "PreToolUse", tool.clone());
+    if asked.denied() {
+        return Err(asked);
+    }
+    let quoted = text.replace('\'', "'\"'\"'");
+    let cwd = puppet.machine.base().join("cwd");
+    let line = format!("true && eval '{quoted}' < /dev/null && pwd -P >| {}", cwd.display());
+    let mut shell: Command = puppet.machine.command("octo-sh");
+    shell.env("CLAUDE_CODE_SESSION_ID", &puppet.session).current_dir(&puppet.cwd);
+    let output = shell.arg(line).output().unwrap();
+    let mut after = tool;
+    let event = if output.status.success() {
+        after["tool_response"] = json!({"stdout": "", "stderr": "", "interrupted": false});
+        "PostToolUse"
+    } else {
+        after["error"] = json!(format!("Exit code 1\n{}", String::from_utf8_lossy(&output.stderr)));
+        "PostToolUseFailure"
+    };
+    let told = fire(puppet, event, after);
+    Ok((output, told))
+}
+
+#[test]
+fn a_lane_claimed_by_a_write_is_closed_to_every_command_of_another_process() {
+    let (machine, repo) = stage();
+    let (a, b) = (machine.session("a", &repo.root), machine.session("b", &repo.root));
+    a.start();
+    b.start();
+    a.holds(&repo.at("src/held.rs"), "by a\n");
+    let head = repo.head();
+    let run = |text: &str| {
+        let mut exec = machine.command("octo");
+        let exec = exec.args(["exec", "--as", "b", "--", "bash", "-c", text]);
+        Reply::from(exec.current_dir(&repo.root).output().unwrap())
+    };
+    let own = run("echo by b > src/free.rs && echo n > src/new.rs && cat src/held.rs");
+    assert_eq!((own.code, own.stdout.as_str()), (Some(0), "by a\n"), "{own:?}");
+    for text in
+        ["echo x > src/held.rs", "rm -rf src", "git add -A", "git commit -qam x", "git stash"]
+    {
+        let said = run(text);
+        assert_ne!(said.code, Some(0), "{text}: {said:?}");
+    }
+    assert_eq!(repo.content("src/held.rs").unwrap(), "by a\n");
+    assert_eq!((repo.head(), repo.staged()), (head, vec![]));
+    // The holder's own commands are not fenced off from its own work.
+    let mut exec = machine.command("octo");
+    let exec = exec.args(["exec", "--as", "a", "--", "bash", "-c", "echo more >> src/held.rs"]);
+    assert!(exec.current_dir(&repo.root).output().unwrap().status.success());
+    assert_eq!(repo.content("src/held.rs").unwrap(), "by a\nmore\n");
+}
+
+#[test]
+fn what_no_reader_sees_is_stopped_and_explained() {
+    let (machine, repo) = stage();
+    let (a, b) = (machine.session("a", &repo.root), machine.session("b", &repo.root));
+    a.start();
+    b.start();
+    let (first, _) = call(&b, "true").unwrap();
+    assert!(first.status.success());
+    a.holds(&repo.at("src/held.rs"), "by a\n");
+    let (again, _) = call(&b, "true").unwrap();
+    assert!(again.status.success(), "{again:?}");
+    let (built, told) = call(&b, "python3 build.py").unwrap();
+    assert_eq!(String::from_utf8_lossy(&built.stdout), "built it\n", "{built:?}");
+    assert!(!built.status.success());
+    assert_eq!(repo.content("built.txt").unwrap(), "built");
+    assert_eq!(repo.content("src/held.rs").unwrap(), "by a\n");
+    for word in ["fence.held", "src/held.rs", "worktree"] {
+        assert!(told.context().contains(word), "no {word}: {told:?}");
+    }
+    let lines = machine.journal("b");
+    let used = lines.iter().any(|l| l.to_string().contains("peak_kib"));
+    assert!(used, "not measured: {lines:#?}");
+}
+
+#[test]
+fn a_commit_of_own_paths_passes_and_a_script_beside_it_gets_no_index() {
+    let (machine, repo) = stage();
+    let (a, b) = (machine.session("a", &repo.root), machine.session("b", &repo.root));
+    a.start();
+    b.start();
+    assert!(call(&b, "true").unwrap().0.status.success());
+    a.holds(&repo.at("src/held.rs"), "by a\n");
+    assert!(call(&b, "true").unwrap().0.status.success());
+    repo.put("src/free.rs", "by b\n");
+    let (own, _) = call(&b, "git commit -qm own -- src/free.rs").unwrap();
+    assert!(own.status.success(), "{own:?}");
+    assert_eq!(repo.committed("src/free.rs").unwrap().trim(), "by b");
+    assert_eq!(repo.committed("src/held.rs").unwrap().trim(), "start");
+    let sweep = "import subprocess as s\ns.call(['git'] + ['add', '-A'])\n";
+    repo.put("sweep.py", sweep);
+    repo.put("src/free.rs", "again\n");
+    match call(&b, "python3 sweep.py; git commit -qm own -- src/free.rs") {
+        Ok((ran, _)) => assert_eq!(repo.staged(), Vec::<String>::new(), "{ran:?}"),
+        Err(denied) => println!("refused before it ran: {}", denied.rule()),
+    }
+    assert_eq!(repo.committed("src/held.rs").unwrap().trim(), "start");
+}
+
+#[test]
+fn a_subagents_build_in_the_real_client_cannot_write_its_siblings_file() {
+    on_every_client(|client| {
+        let office = Office::open(client, |repo| {
+            let held = repo.at("lib/core.rs");
+            let one = script(
+                "one",
+                [vec![write(&held, "by one\n")], vec![gate("one wrote")], vec![gate("two done")]],
+            );
+            let make = "import os\nopen('built.txt', 'w').write('built')\nprint('built it')\n\
+                        open(os.sep.join(['lib', 'core.rs']), 'w').write('by two')\n";
+            let build = repo.at("build.py");
+            let two = script(
+                "two",
+                [
+                    vec![gate("two starts"), bash("true")],
+                    vec![bash("true")],
+                    vec![bash("python3 build.py")],
+                    vec![gate("two ends")],
+                ],
+            );
+            std::fs::write(build, make).unwrap();
+            vec![script("parent", [vec![agent_behind("one"), agent_behind("two")]]), one, two]
+        });
+        let fenced = office.machine.run("octo", &["install", "--scope", "user", "--fence"]);
+        assert_eq!(fenced.code, Some(0), "{fenced:?}");
+        let (api, repo) = (&office.api, &office.repo);
+        let parent = office.session("parent");
+        api.reached("two starts");
+        api.reached("one wrote");
+        api.open("two starts");
+        api.reached("two ends");
+        assert_eq!(repo.content("lib/core.rs").unwrap(), "by one\n");
+        assert_eq!(repo.content("built.txt").unwrap(), "built");
+        api.open("two ends");
+        api.open("one wrote");
+        api.open("two done");
+        parent.finish().well();
+        let two = api.heard("two");
+        two.ran(0);
+        two.ran(1);
+        let result = two.result(2);
+        assert!(result.failed && result.text.contains("built it"), "{}", result.text);
+        assert!(result.text.contains("Read-only file system"), "{}", result.text);
+        assert!(two.mentions("fence.held"), "{:?}", two.results());
+        assert!(!two.mentions("Permission denied"), "{:?}", two.results());
+    });
+}
