@@ -114,13 +114,13 @@ fn a_dry_run_shows_the_difference_and_makes_none() {
 #[test]
 fn an_upgrade_keeps_what_was_chosen_before() {
     let machine = with_settings(Some("{}\n"));
-    done(&machine.operator(&["install", "--no-check", "--worktrees", "octo", "--fence"]));
-    done(&machine.operator(&["install", "--no-check"]));
-    let text = fs::read_to_string(settings(&machine)).unwrap();
-    assert!(text.contains("WorktreeCreate") && text.contains("octo-sh"), "{text}");
-    done(&machine.operator(&["install", "--no-check", "--worktrees", "client", "--fence=no"]));
-    let text = fs::read_to_string(settings(&machine)).unwrap();
-    assert!(!text.contains("WorktreeCreate") && !text.contains("octo-sh"), "{text}");
+    let holds = |word| fs::read_to_string(settings(&machine)).unwrap().contains(word);
+    done(&machine.operator(&["install", "--no-check", "--fence"]));
+    assert!(holds("WorktreeCreate") && holds("octo-sh"));
+    done(&machine.operator(&["install", "--no-check", "--worktrees", "client"]));
+    assert!(!holds("WorktreeCreate") && holds("octo-sh"));
+    done(&machine.operator(&["install", "--no-check", "--fence=no"]));
+    assert!(!holds("WorktreeCreate") && !holds("octo-sh"));
 }
 
 #[test]

@@ -133,6 +133,9 @@ pub struct Choice {
     pub engine: Engine,
 }
 
+/// What a first installation has.
+const FRESH: Choice = Choice { fence: Fencing::No, engine: Engine::Octo };
+
 /// What was chosen when the settings were written: an upgrade keeps it.
 #[must_use]
 pub fn chosen(survey: &Survey) -> Choice {
@@ -227,7 +230,7 @@ pub fn install(args: &InstallArgs, context: &Context) -> Done {
     let scope = Scope::from(args.scope);
     let path = files::path(scope, &context.home, &context.project);
     let earlier = SettingsFile::read(&path)?.text.and_then(|text| survey(&text).ok());
-    let earlier = chosen(&earlier.unwrap_or_default());
+    let earlier = earlier.filter(|survey| survey.ours().count() > 0).as_ref().map_or(FRESH, chosen);
     let choice = Choice {
         fence: args.fence.unwrap_or(earlier.fence),
         engine: args.worktrees.unwrap_or(earlier.engine),
