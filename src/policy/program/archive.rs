@@ -64,11 +64,13 @@ pub(super) const ROWS: &[Verb] = &[
 ];
 
 /// Anything at or below a directory may be written.
-fn anything(call: &Call<'_>, dir: &Arg) -> Option<Effect> {
+fn anything(call: &Call<'_>, dir: &Arg) -> Vec<Effect> {
     let target = match call.place.target(dir, Follow::All) {
         Target::At(path) if call.place.kind(dir) != Entry::Missing => Target::Below(path),
         Target::At(_) => Target::Nowhere,
-        other @ (Target::Below(_) | Target::Nowhere | Target::Unknown(_)) => other,
+        other @ (Target::Below(_) | Target::Among(_) | Target::Nowhere | Target::Unknown(_)) => {
+            other
+        }
     };
     call.place.effect(target, &call.words(), |path| Effect::Write { path })
 }
@@ -77,7 +79,7 @@ fn anything(call: &Call<'_>, dir: &Arg) -> Option<Effect> {
 fn members(call: &Call<'_>, dir: &Arg, names: &[Arg]) -> Vec<Effect> {
     let pattern = |arg: &Arg| arg.exact().is_none_or(|t| t.contains(['*', '?', '[']));
     if names.is_empty() || names.iter().any(pattern) {
-        return anything(call, dir).into_iter().collect();
+        return anything(call, dir);
     }
     let place = |arg: &Arg| match dir.exact() {
         Some(dir) => Arg::text(join(dir, arg.exact().unwrap_or_default())),
@@ -170,7 +172,7 @@ fn extract(call: &Call<'_>, line: &Parsed) -> Vec<Effect> {
     let dir = line.value("directory").unwrap_or(&here);
     if line.has("one-top-level") {
         let top = line.value("one-top-level").unwrap_or(dir);
-        return anything(call, top).into_iter().collect();
+        return anything(call, top);
     }
     let renamed =
         line.value("strip-components").is_some() || line.any(&["transform", "xform", "files-from"]);
@@ -293,7 +295,7 @@ fn other(call: &Call<'_>) -> Vec<Effect> {
         _ => first.starts_with('x'),
     };
     let here = Arg::text(".");
-    if unpacks { anything(call, &here).into_iter().collect() } else { Vec::new() }
+    if unpacks { anything(call, &here) } else { Vec::new() }
 }
 
 #[cfg(test)]

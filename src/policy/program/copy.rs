@@ -163,9 +163,7 @@ pub(super) fn tree(call: &Call<'_>, source: &Arg, place: &Arg, follow: Follow) -
             files.iter().map(|name| Effect::Write { path: to.join(name) }).collect()
         }
         (Target::At(to), None) => vec![super::paths::opaque(Some(to), Why::Operand, &words)],
-        (other, _) => {
-            call.place.effect(other, &words, |path| Effect::Write { path }).into_iter().collect()
-        }
+        (other, _) => call.place.effect(other, &words, |path| Effect::Write { path }),
     }
 }
 
@@ -247,7 +245,7 @@ fn install(call: &Call<'_>) -> Vec<Effect> {
     let Some(landing) = landing(call, &line) else { return Vec::new() };
     let places: Vec<Arg> = places(&landing).map(|(_, place)| place).collect();
     let words = call.words();
-    places.iter().filter_map(|p| call.place.write(p, Follow::Parents, &words)).collect()
+    places.iter().flat_map(|p| call.place.write(p, Follow::Parents, &words)).collect()
 }
 
 fn ln(call: &Call<'_>) -> Vec<Effect> {
@@ -286,7 +284,7 @@ fn ln(call: &Call<'_>) -> Vec<Effect> {
             let there = place.exact().map(|text| call.place.entry(text));
             force || there.is_none_or(|entry| entry == Entry::Missing)
         })
-        .filter_map(|(_, place)| call.place.write(&place, Follow::Parents, &words))
+        .flat_map(|(_, place)| call.place.write(&place, Follow::Parents, &words))
         .collect()
 }
 

@@ -105,10 +105,10 @@ fn written(call: &Call<'_>, tests: &[&Arg]) -> Vec<Effect> {
 fn deleted(call: &Call<'_>, start: &Arg, tests: &[&str]) -> Vec<Effect> {
     let words = call.words();
     let Some(text) = start.exact() else {
-        return call.place.remove(start, &words).into_iter().collect();
+        return call.place.remove(start, &words);
     };
     let Some(top) = call.place.absolute(text) else {
-        return call.place.remove(start, &words).into_iter().collect();
+        return call.place.remove(start, &words);
     };
     match walk(call, text, &top, tests) {
         Some(paths) => {
@@ -154,7 +154,7 @@ fn walk(call: &Call<'_>, text: &str, top: &str, tests: &[&str]) -> Option<Vec<St
 fn unbounded(call: &Call<'_>, start: &Arg, tests: &[&str]) -> Vec<Effect> {
     let words = call.words();
     let Target::At(base) = call.place.target(start, Follow::All) else {
-        return call.place.remove(start, &words).into_iter().collect();
+        return call.place.remove(start, &words);
     };
     let simple = !tests.iter().any(|t| matches!(*t, "-o" | "-or" | "!" | "-not" | "(" | ","));
     let named = tests.windows(2).find_map(|pair| match pair {

@@ -61,5 +61,5 @@ fn meta(call: &Call<'_>) -> Vec<Effect> {
         let target = call.place.target(arg, Follow::All);
         call.place.effect(target, &words, |path| Effect::Meta { path, deep })
     };
-    line.operands.iter().skip(usize::from(!named)).filter_map(one).collect()
+    line.operands.iter().skip(usize::from(!named)).flat_map(one).collect()
 }

@@ -108,13 +108,13 @@ impl<'a> Call<'a> {
     /// Writes to each operand.
     fn writes<'b>(&self, args: impl IntoIterator<Item = &'b Arg>) -> Vec<Effect> {
         let words = self.words();
-        args.into_iter().filter_map(|a| self.place.write(a, Follow::All, &words)).collect()
+        args.into_iter().flat_map(|a| self.place.write(a, Follow::All, &words)).collect()
     }
 
     /// Takes each operand away.
     fn removes<'b>(&self, args: impl IntoIterator<Item = &'b Arg>) -> Vec<Effect> {
         let words = self.words();
-        args.into_iter().filter_map(|a| self.place.remove(a, &words)).collect()
+        args.into_iter().flat_map(|a| self.place.remove(a, &words)).collect()
     }
 
     /// Its known arguments.
@@ -161,7 +161,7 @@ pub fn effects(invocation: &Invocation, site: &dyn Site) -> Vec<Effect> {
     let place = Place { site, dir: &invocation.dir };
     let words = words(&invocation.argv);
     let targets = invocation.redirects.iter().map(|r| &r.target);
-    let mut out: Vec<Effect> = targets.filter_map(|t| redirect(&place, t, &words)).collect();
+    let mut out: Vec<Effect> = targets.flat_map(|t| redirect(&place, t, &words)).collect();
     if let Some(call) = Call::new(invocation, site) {
         out.extend(program(&call));
     }
@@ -181,7 +181,7 @@ pub fn line_effects(line: &[Invocation], site: &dyn Site) -> Vec<Vec<Effect>> {
 }
 
 /// A redirection writes to its target; a pattern without a match is a name like any other.
-fn redirect(place: &Place<'_>, target: &Arg, words: &str) -> Option<Effect> {
+fn redirect(place: &Place<'_>, target: &Arg, words: &str) -> Vec<Effect> {
     let plain = Arg { pieces: target.pieces.clone(), glob: None };
     place.write(&plain, Follow::All, words)
 }

@@ -122,10 +122,10 @@ fn patch(call: &Call<'_>) -> Vec<Effect> {
     let place = Place { dir: moved.as_ref().unwrap_or(call.place.dir), ..call.place };
     let write = |arg: &Arg| place.write(arg, Follow::Parents, &words);
     if let Some(out) = line.value("output") {
-        return write(out).into_iter().collect();
+        return write(out);
     }
     if let Some(file) = line.operands.first() {
-        return write(file).into_iter().collect();
+        return write(file);
     }
     let Some(text) = text(call, &line, &place) else {
         return vec![opaque(place.here(), Why::Operand, &words)];
@@ -135,7 +135,7 @@ fn patch(call: &Call<'_>) -> Vec<Effect> {
         Some(None) => return vec![opaque(place.here(), Why::Operand, &words)],
         None => Strip::All,
     };
-    files(&text, strip).iter().filter_map(|name| write(&Arg::text(join(".", name)))).collect()
+    files(&text, strip).iter().flat_map(|name| write(&Arg::text(join(".", name)))).collect()
 }
 
 fn text(call: &Call<'_>, line: &Parsed, place: &Place<'_>) -> Option<String> {

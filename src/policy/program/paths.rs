@@ -21,6 +21,8 @@ pub(super) enum Target {
     At(AbsPath),
     /// At or below this directory; the name is only known at run time.
     Below(AbsPath),
+    /// At or below one of these, which begin as the operand does.
+    Among(Vec<AbsPath>),
     /// At nothing that could be anybody's: a fresh file, a pattern without a match.
     Nowhere,
     /// Anywhere.
@@ -98,17 +100,38 @@ impl Place<'_> {
 
     /// Where text points that goes on in a way only known at run time.
     fn partly(&self, prefix: &str) -> Target {
-        let Some((dir, _)) = prefix.rsplit_once('/') else {
-            return if prefix.is_empty() { Target::Unknown(Why::Operand) } else { self.below(".") };
+        if prefix.is_empty() {
+            return Target::Unknown(Why::Operand);
+        }
+        let (dir, stem) = prefix.rsplit_once('/').unwrap_or((".", prefix));
+        let bound = self.below(if dir.is_empty() { "/" } else { dir });
+        match bound {
+            Target::Below(dir) if !stem.is_empty() => self.among(dir, stem),
+            Target::Below(_)
+            | Target::At(_)
+            | Target::Among(_)
+            | Target::Nowhere
+            | Target::Unknown(_) => bound,
+        }
+    }
+
+    /// What lies in a directory and begins with a stem: a name that is made up on the way can
+    /// only hit one of these, or be new.
+    fn among(&self, dir: AbsPath, stem: &str) -> Target {
+        let Some(names) = self.site.list(&dir.to_string(), PATTERN_FUEL) else {
+            return Target::Below(dir);
         };
-        self.below(if dir.is_empty() { "/" } else { dir })
+        let hits: Vec<AbsPath> =
+            names.iter().filter(|n| n.starts_with(stem)).map(|n| dir.join(n)).collect();
+        if hits.is_empty() { Target::Nowhere } else { Target::Among(hits) }
     }
 
     fn below(&self, dir: &str) -> Target {
         match self.literal(dir, Follow::All) {
             Target::At(dir) if self.matters(&dir) => Target::Below(dir),
             Target::At(_) => Target::Nowhere,
-            other @ (Target::Below(_) | Target::Nowhere | Target::Unknown(_)) => other,
+            other
+            @ (Target::Below(_) | Target::Among(_) | Target::Nowhere | Target::Unknown(_)) => other,
         }
     }
 
@@ -178,12 +201,12 @@ impl Place<'_> {
     }
 
     /// Writing to an operand.
-    pub(super) fn write(&self, arg: &Arg, follow: Follow, words: &str) -> Option<Effect> {
+    pub(super) fn write(&self, arg: &Arg, follow: Follow, words: &str) -> Vec<Effect> {
         self.effect(self.target(arg, follow), words, |path| Effect::Write { path })
     }
 
     /// Taking an operand away.
-    pub(super) fn remove(&self, arg: &Arg, words: &str) -> Option<Effect> {
+    pub(super) fn remove(&self, arg: &Arg, words: &str) -> Vec<Effect> {
         let target = self.target(arg, Follow::Parents);
         self.effect(target, words, |path| Effect::Remove { path })
     }
@@ -194,13 +217,16 @@ impl Place<'_> {
         target: Target,
         words: &str,
         exact: impl FnOnce(AbsPath) -> Effect,
-    ) -> Option<Effect> {
+    ) -> Vec<Effect> {
         match target {
-            Target::At(path) if device(&path) => None,
-            Target::At(path) => Some(exact(path)),
-            Target::Nowhere => None,
-            Target::Below(dir) => Some(opaque(Some(dir), Why::Operand, words)),
-            Target::Unknown(why) => Some(self.opaque(why, words)),
+            Target::At(path) if device(&path) => Vec::new(),
+            Target::At(path) => vec![exact(path)],
+            Target::Nowhere => Vec::new(),
+            Target::Below(dir) => vec![opaque(Some(dir), Why::Operand, words)],
+            Target::Among(paths) => {
+                paths.into_iter().map(|path| opaque(Some(path), Why::Operand, words)).collect()
+            }
+            Target::Unknown(why) => vec![self.opaque(why, words)],
         }
     }
 

@@ -67,7 +67,7 @@ fn shred(call: &Call<'_>) -> Vec<Effect> {
             call.place
                 .effect(call.place.target(a, Follow::All), &words, |path| Effect::Remove { path })
         };
-        return line.operands.iter().filter_map(at).collect();
+        return line.operands.iter().flat_map(at).collect();
     }
     call.writes(&line.operands)
 }

@@ -83,7 +83,7 @@ fn sed(call: &Call<'_>) -> Vec<Effect> {
     }
     if in_place {
         let follow = if line.has("follow-symlinks") { Follow::All } else { Follow::Parents };
-        out.extend(operands.iter().filter_map(|arg| call.place.write(arg, follow, &words)));
+        out.extend(operands.iter().flat_map(|arg| call.place.write(arg, follow, &words)));
     }
     out
 }

@@ -150,7 +150,7 @@ fn one(call: &Call<'_>, line: &Parsed, source: &Arg, dest: &Arg) -> Vec<Effect> 
         return below(call, &place, &words);
     }
     if remote(source) || !directory {
-        return call.place.write(&place, Follow::Parents, &words).into_iter().collect();
+        return call.place.write(&place, Follow::Parents, &words);
     }
     let mut out = tree(call, source, &place, Follow::All);
     if line.any(DELETE) {
@@ -163,9 +163,11 @@ fn one(call: &Call<'_>, line: &Parsed, source: &Arg, dest: &Arg) -> Vec<Effect> 
 fn below(call: &Call<'_>, place: &Arg, words: &str) -> Vec<Effect> {
     let target = match call.place.target(place, Follow::All) {
         Target::At(path) => Target::Below(path),
-        other @ (Target::Below(_) | Target::Nowhere | Target::Unknown(_)) => other,
+        other @ (Target::Below(_) | Target::Among(_) | Target::Nowhere | Target::Unknown(_)) => {
+            other
+        }
     };
-    call.place.effect(target, words, |path| Effect::Write { path }).into_iter().collect()
+    call.place.effect(target, words, |path| Effect::Write { path })
 }
 
 /// What is at the destination and not at the source goes.

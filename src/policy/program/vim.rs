@@ -124,7 +124,7 @@ fn run(call: &Call<'_>, command: &str, files: &[&Arg]) -> Vec<Effect> {
     if named.is_empty() || verb == "normal" {
         return call.writes(files.iter().copied());
     }
-    call.place.write(&Arg::text(named), Follow::All, &call.words()).into_iter().collect()
+    call.place.write(&Arg::text(named), Follow::All, &call.words())
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ fn touch(call: &Call<'_>) -> Vec<Effect> {
             }
         })
     };
-    line.operands.iter().filter_map(one).collect()
+    line.operands.iter().flat_map(one).collect()
 }
 
 fn sort(call: &Call<'_>) -> Vec<Effect> {

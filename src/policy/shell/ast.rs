@@ -230,7 +230,7 @@ pub(super) enum Part {
     Quoted(String),
     /// `$name` and `${…}`.
     Parameter(Box<Parameter>, Quote),
-    /// `$(…)`, `` `…` `` and `${ …; }`. The fault is what ended a backquoted text early.
+    /// `$(…)`, `` `…` `` and `${ …; }`.
     Command(Script, Quote),
     /// `<(…)` and `>(…)`.
     Process(Script, Flow),

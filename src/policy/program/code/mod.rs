@@ -84,10 +84,8 @@ fn done(call: &Call<'_>, act: Act, dir: &Dir) -> Vec<Effect> {
     let place = Place { dir, ..call.place };
     let words = call.words();
     match act {
-        Act::Write(path) => {
-            place.write(&Arg::text(path), Follow::All, &words).into_iter().collect()
-        }
-        Act::Remove(path) => place.remove(&Arg::text(path), &words).into_iter().collect(),
+        Act::Write(path) => place.write(&Arg::text(path), Follow::All, &words),
+        Act::Remove(path) => place.remove(&Arg::text(path), &words),
         Act::Rename(from, to) => argv(call, dir, &["mv", "-T", "--", &from, &to]),
         Act::Move(from, to) => argv(call, dir, &["mv", "--", &from, &to]),
         Act::Copy(from, to) => argv(call, dir, &["cp", "-r", "--", &from, &to]),

@@ -177,11 +177,11 @@ fn named(call: &Call<'_>, tool: &Tool, arg: &Arg) -> Vec<Effect> {
     let directory = folder.is_some() || call.place.kind(&arg) == Entry::Dir;
     let pattern = text.contains(['*', '?', '{', '[']);
     if !directory && !pattern {
-        return call.place.write(&arg, Follow::All, &words).into_iter().collect();
+        return call.place.write(&arg, Follow::All, &words);
     }
     let base = if pattern { before_pattern(text) } else { text };
     let Target::At(base) = call.place.literal(base, Follow::All) else {
-        return call.place.write(&arg, Follow::All, &words).into_iter().collect();
+        return call.place.write(&arg, Follow::All, &words);
     };
     let Some(root) = call.site().root_of(&base) else { return Vec::new() };
     let spec = |glob: &&str| Spec {

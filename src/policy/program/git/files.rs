@@ -191,7 +191,7 @@ fn merge_file(git: &GitCall<'_>) -> Vec<Effect> {
         return Vec::new();
     }
     let file = line.operands.first();
-    file.and_then(|arg| git.place.write(arg, Follow::All, &git.words)).into_iter().collect()
+    file.map_or_else(Vec::new, |arg| git.place.write(arg, Follow::All, &git.words))
 }
 
 fn output(git: &GitCall<'_>) -> Vec<Effect> {
@@ -202,7 +202,7 @@ fn output(git: &GitCall<'_>) -> Vec<Effect> {
         "config" => config(git),
         _ => value(git, &long, "output"),
     };
-    file.and_then(|arg| git.place.write(&arg, Follow::All, &git.words)).into_iter().collect()
+    file.map_or_else(Vec::new, |arg| git.place.write(&arg, Follow::All, &git.words))
 }
 
 fn value(git: &GitCall<'_>, grammar: &[&'static str], name: &str) -> Option<Arg> {

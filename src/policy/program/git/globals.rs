@@ -106,7 +106,7 @@ impl Globals {
     pub(super) fn root(&self, place: &Place<'_>) -> Option<Root> {
         let of = |arg: &Arg| match place.target(arg, Follow::All) {
             Target::At(path) => Some(path),
-            Target::Below(_) | Target::Nowhere | Target::Unknown(_) => None,
+            Target::Below(_) | Target::Among(_) | Target::Nowhere | Target::Unknown(_) => None,
         };
         let by_tree = self.work_tree.as_ref().and_then(of).and_then(|p| place.site.root_of(&p));
         let named = self.git_dir.as_ref().and_then(of);
@@ -138,7 +138,7 @@ impl Globals {
         let Some(file) = &self.index_file else { return Index::Shared };
         match place.target(file, Follow::All) {
             Target::At(path) if path == root.git_dir.join("index") => Index::Shared,
-            Target::At(_) | Target::Below(_) | Target::Nowhere => Index::Private,
+            Target::At(_) | Target::Below(_) | Target::Among(_) | Target::Nowhere => Index::Private,
             Target::Unknown(_) => Index::Shared,
         }
     }

@@ -92,11 +92,12 @@ impl GitCall<'_> {
             if let Some(spec) = arg.glob.as_deref().and_then(|p| self.spec(&magic(p))) {
                 return One::Take(Spec { stars: Stars::WithinName, ..spec });
             }
-            return match self.place.target(arg, Follow::Parents) {
-                Target::At(path) | Target::Below(path) => One::Take(Spec::plain(path)),
-                Target::Nowhere => One::Nothing,
-                Target::Unknown(_) => One::Take(everything),
-            };
+            if arg.fresh() {
+                return One::Nothing;
+            }
+            let known = format!("{}*", arg.prefix());
+            let spec = (known != "*").then(|| self.spec(&magic(&known))).flatten();
+            return One::Take(spec.unwrap_or(everything));
         };
         let magic = if self.literal { plain(text) } else { magic(text) };
         let Some(mut spec) = self.spec(&magic) else { return One::Take(everything) };
@@ -111,7 +112,7 @@ impl GitCall<'_> {
         let place = super::Place { site: self.place.site, dir };
         let at = |text: &str| match place.literal(text, Follow::Parents) {
             Target::At(path) => Some(path),
-            Target::Below(_) | Target::Nowhere | Target::Unknown(_) => None,
+            Target::Below(_) | Target::Among(_) | Target::Nowhere | Target::Unknown(_) => None,
         };
         if magic.literal || !magic.text.contains(['*', '?', '[', '\\']) {
             return at(if magic.text.is_empty() { "." } else { magic.text }).map(Spec::plain);

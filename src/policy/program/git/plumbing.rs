@@ -53,7 +53,7 @@ fn read_tree(git: &GitCall<'_>) -> Vec<Effect> {
         return git.tree();
     }
     if let Some(file) = line.value("index-output") {
-        return git.place.write(file, Follow::All, &git.words).into_iter().collect();
+        return git.place.write(file, Follow::All, &git.words);
     }
     let same = |arg: &Arg| matches!(arg.exact(), Some("HEAD" | "@"));
     match git.index {

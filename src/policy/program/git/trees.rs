@@ -47,6 +47,10 @@ fn worktree(git: &GitCall<'_>) -> Vec<Effect> {
     match sub {
         Some("remove" | "move") => match git.place.target(path, Follow::All) {
             Target::At(path) => vec![Effect::Worktree { path, words: git.words.clone() }],
+            Target::Among(paths) => paths
+                .into_iter()
+                .map(|path| Effect::Worktree { path, words: git.words.clone() })
+                .collect(),
             Target::Below(dir) => {
                 vec![super::super::paths::opaque(Some(dir), Why::Operand, &git.words)]
             }

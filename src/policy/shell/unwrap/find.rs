@@ -1,6 +1,7 @@
 //! `find`: which paths its expression reaches, and what `-exec` runs on them. Tests that can't be
 //! evaluated count as passed; a tree too big to walk becomes "anything below the start".
 
+use super::expression::{Case, Expr, Found, Truth};
 use super::instead;
 use super::xargs::put;
 use crate::policy::shell::text::Text;
@@ -11,42 +12,6 @@ use crate::policy::shell::{Arg, Dir, Entry, Piece, World, path};
 const PATHS: usize = 3000;
 /// Files for which a command is told apart.
 const RUNS: usize = 64;
-
-/// What a test says of a path.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Truth {
-    No,
-    Maybe,
-    Yes,
-}
-
-/// An expression.
-enum Expr {
-    /// All must hold, in order.
-    And(Vec<Expr>),
-    /// One must hold, in order.
-    Or(Vec<Expr>),
-    /// `!`.
-    Not(Box<Expr>),
-    /// `-name`, `-iname`.
-    Name(Pattern, Case),
-    /// `-path`, `-ipath`.
-    Path(Pattern, Case),
-    /// `-type`.
-    Type(String),
-    /// A test or action that is not evaluated.
-    Other(Truth),
-    /// The command of this number.
-    Run(usize),
-    /// `-print`, `-print0`.
-    Print,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Case {
-    Matters,
-    Ignored,
-}
 
 /// A command of `-exec` and its like.
 struct Command<'a> {
@@ -65,13 +30,6 @@ struct Order<'a> {
     /// `\0` for `-print0`; `None` when it prints what is not worked out.
     ends: Option<char>,
     acts: bool,
-}
-
-/// A path that was found.
-struct Found {
-    path: String,
-    depth: usize,
-    entry: Entry,
 }
 
 /// `find` as a program.
@@ -363,67 +321,4 @@ fn descend(
         open.push((format!("{path}{slash}{name}"), full, depth + 1, entry));
     }
     Some(())
-}
-
-impl Expr {
-    /// Evaluates; `reach` hears of every command (its number) and print (`None`) on the way.
-    fn holds(&self, file: &Found, reach: &mut dyn FnMut(Option<usize>)) -> Truth {
-        match self {
-            Self::And(all) => {
-                let mut truth = Truth::Yes;
-                for one in all {
-                    match one.holds(file, reach) {
-                        Truth::No => return Truth::No,
-                        Truth::Maybe => truth = Truth::Maybe,
-                        Truth::Yes => {}
-                    }
-                }
-                truth
-            }
-            Self::Or(all) => {
-                let mut truth = Truth::No;
-                for one in all {
-                    match one.holds(file, reach) {
-                        Truth::Yes => return Truth::Yes,
-                        Truth::Maybe => truth = Truth::Maybe,
-                        Truth::No => {}
-                    }
-                }
-                truth
-            }
-            Self::Not(inner) => match inner.holds(file, reach) {
-                Truth::Yes => Truth::No,
-                Truth::Maybe => Truth::Maybe,
-                Truth::No => Truth::Yes,
-            },
-            Self::Name(pattern, case) => matches(pattern, *case, path::base(&file.path)),
-            Self::Path(pattern, case) => matches(pattern, *case, &file.path),
-            Self::Type(kinds) => {
-                let kind = match file.entry {
-                    Entry::File => 'f',
-                    Entry::Dir => 'd',
-                    Entry::Link => 'l',
-                    Entry::Other | Entry::Missing => return Truth::Maybe,
-                };
-                if kinds.contains(kind) { Truth::Yes } else { Truth::No }
-            }
-            Self::Other(truth) => *truth,
-            Self::Run(number) => {
-                reach(Some(*number));
-                Truth::Maybe
-            }
-            Self::Print => {
-                reach(None);
-                Truth::Yes
-            }
-        }
-    }
-}
-
-fn matches(pattern: &Pattern, case: Case, text: &str) -> Truth {
-    let holds = match case {
-        Case::Matters => pattern.matches(text),
-        Case::Ignored => pattern.matches(&text.to_lowercase()),
-    };
-    if holds { Truth::Yes } else { Truth::No }
 }

@@ -2,6 +2,7 @@
 //! wrapper is reported as it is. `ssh`, `docker` and their like run elsewhere: never followed.
 
 mod env;
+mod expression;
 mod find;
 mod git;
 mod options;

@@ -10,6 +10,7 @@ mod compound;
 mod directory;
 mod expand;
 mod field;
+mod function;
 mod glob;
 mod output;
 mod parameter;

@@ -54,16 +54,13 @@ impl Pattern {
                 }
                 ('*', true) => Token::Many,
                 ('?', true) => Token::One,
-                ('[', true) if !unclosed => match set(tail) {
-                    Some((token, behind)) => {
-                        rest = behind;
-                        token
-                    }
-                    None => {
-                        unclosed = true;
-                        Token::Char('[')
-                    }
-                },
+                ('[', true) if !unclosed => {
+                    let found = set(tail);
+                    unclosed = found.is_none();
+                    let (token, behind) = found.unwrap_or((Token::Char('['), tail));
+                    rest = behind;
+                    token
+                }
                 (c, _) => Token::Char(*c),
             };
             tokens.push(token);
