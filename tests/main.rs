@@ -29,6 +29,7 @@ mod real_endings;
 mod real_forks;
 mod real_sessions;
 mod real_wiring;
+mod real_worktree;
 mod scenarios;
 mod shell_oracle;
 mod support;
