@@ -200,7 +200,9 @@ fn decide(
             Verdict::Allow => None,
             Verdict::Deny(denial) => Some(told(context, denial, &gathered.facts, &row)),
         };
-        if verdict.is_some() || claims::needs_call(effects) {
+        // A session that is sent away may have to stay after all: that is judged anew.
+        let sent_away = outcome.fork.is_some();
+        if !sent_away && (verdict.is_some() || claims::needs_call(effects)) {
             let now = context.now.tick;
             tx.put_call(&CallRow { id, pid: context.actor.pid.clone(), at: now, verdict, roots })?;
         }
