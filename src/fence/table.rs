@@ -167,8 +167,10 @@ impl HoldSource for Table {
             holds.folders.push(dir.clone());
         }
         holds.closed.extend(self.home.as_ref().and_then(|h| canonical(h.dir(), Follow::All)));
-        if settings.fence == config::Fence::Require {
-            holds.need = Level::Full;
+        match settings.fence {
+            config::Fence::Off => holds.company = Company::Alone,
+            config::Fence::On => {}
+            config::Fence::Require => holds.need = Level::Full,
         }
         Ok(holds)
     }
