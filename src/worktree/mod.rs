@@ -19,11 +19,13 @@ pub mod fill;
 pub mod keep;
 pub mod landing;
 pub mod lock;
+pub mod name;
 pub mod plan;
 pub mod ports;
 pub mod procs;
 pub mod reap;
 pub mod recover;
+pub mod refusal;
 pub mod row;
 pub mod scope;
 pub mod seed;
@@ -34,7 +36,7 @@ pub mod view;
 #[cfg(test)]
 mod tests;
 
-pub use plan::Refusal;
+pub use refusal::Refusal;
 pub use row::{Copied, Pin, Ports, Setup, State, TreeRow};
 
 /// Where trees and their papers live on this machine.
