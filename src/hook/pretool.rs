@@ -22,6 +22,8 @@ use crate::shield::Reply;
 
 /// Times a decision is taken again because git had to be asked.
 const ROUNDS: usize = 4;
+/// The same refusal this often in a row wants a person.
+const REPEATED: u64 = 3;
 /// A call seen again within this many seconds is the same call under another name.
 const SAME_CALL: u64 = 120;
 
@@ -198,7 +200,7 @@ fn decide(
         let roots = claims::tips_before(effects, &gathered.facts);
         let verdict = match &outcome.verdict {
             Verdict::Allow => None,
-            Verdict::Deny(denial) => Some(told(context, denial, &gathered.facts, &row)),
+            Verdict::Deny(denial) => Some(told(denial, &gathered.facts, &row)),
         };
         // A session that is sent away may have to stay after all: that is judged anew.
         let sent_away = outcome.fork.is_some();
@@ -282,9 +284,9 @@ fn record_denial(
 }
 
 /// The words of a denial, with what only the table knows: repetition and waiting in a circle.
-fn told(context: &Context<'_>, denial: &Denial, facts: &Facts, row: &ProcessRow) -> String {
+fn told(denial: &Denial, facts: &Facts, row: &ProcessRow) -> String {
     let mut text = telling::tell(denial, facts);
-    if row.in_a_row >= 3 {
+    if row.in_a_row >= REPEATED {
         text = format!(
             "the same command was refused {}x; repeating it won't help. A person can look: octo ps{}\n{text}",
             row.in_a_row,
@@ -294,7 +296,6 @@ fn told(context: &Context<'_>, denial: &Denial, facts: &Facts, row: &ProcessRow)
                 .map_or(String::new(), |(h, _)| format!("; octo ps --release {}", h.pid)),
         );
     }
-    let _ = context;
     text
 }
 
@@ -333,7 +334,11 @@ fn finish(
                     Sent::Stays(word) => Finished::Again(word),
                 });
             }
-            let mut text = told(context, denial, &settled.facts, &settled.row);
+            let mut text = told(denial, &settled.facts, &settled.row);
+            if settled.row.in_a_row == REPEATED {
+                let who = &settled.row.pid;
+                notice::give(context, &format!("{who} keeps being refused: {}", denial.what));
+            }
             if settled.row.in_a_row == notify::PATIENCE {
                 let who = context.actor.pid.as_str();
                 notify::person(
