@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use super::pretool::Settled;
-use super::{notice, reply};
+use super::{notify, reply};
 use crate::kernel::StateError;
 use crate::kernel::store::{Kernel, PresenceRow};
 use crate::policy::lane::{AbsPath, Pid};
@@ -158,7 +158,10 @@ fn stay(
         }
         Ok(())
     })?;
-    notice::give(context, &format!("session {session} is NOT isolated in {root}: {why}"));
+    notify::person(
+        &context.settings,
+        &format!("session {session} is NOT isolated in {root}: {why}"),
+    );
     if context.settings.require {
         let text = format!(
             "{}\nNOT isolated: {why}\nisolation is required here, so nothing is written; mend that, or a person sets require = false",

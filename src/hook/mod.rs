@@ -15,7 +15,6 @@ pub mod gather;
 pub mod input;
 pub mod lifecycle;
 pub mod loose;
-pub mod notice;
 pub mod notify;
 pub mod observe;
 pub mod off;

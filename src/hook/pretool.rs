@@ -22,8 +22,6 @@ use crate::shield::Reply;
 
 /// Times a decision is taken again because git had to be asked.
 const ROUNDS: usize = 4;
-/// The same refusal this often in a row wants a person.
-const REPEATED: u64 = 3;
 /// A call seen again within this many seconds is the same call under another name.
 const SAME_CALL: u64 = 120;
 
@@ -286,7 +284,7 @@ fn record_denial(
 /// The words of a denial, with what only the table knows: repetition and waiting in a circle.
 fn told(denial: &Denial, facts: &Facts, row: &ProcessRow) -> String {
     let mut text = telling::tell(denial, facts);
-    if row.in_a_row >= REPEATED {
+    if row.in_a_row >= notify::PATIENCE {
         text = format!(
             "the same command was refused {}x; repeating it won't help. A person can look: octo ps{}\n{text}",
             row.in_a_row,
@@ -335,10 +333,6 @@ fn finish(
                 });
             }
             let mut text = told(denial, &settled.facts, &settled.row);
-            if settled.row.in_a_row == REPEATED {
-                let who = &settled.row.pid;
-                notice::give(context, &format!("{who} keeps being refused: {}", denial.what));
-            }
             if settled.row.in_a_row == notify::PATIENCE {
                 let who = context.actor.pid.as_str();
                 notify::person(
