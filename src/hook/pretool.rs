@@ -177,6 +177,7 @@ fn decide(
         claims::end_clean(tx, hold)?;
     }
     let mut row = row;
+    let mut gathered = gathered;
     match &outcome.verdict {
         Verdict::Allow => {
             if tool == Tool::Delegate {
@@ -189,7 +190,10 @@ fn decide(
                 tx.put_process(&row)?;
             }
         }
-        Verdict::Deny(denial) => record_denial(tx, context, denial, &mut row)?,
+        Verdict::Deny(denial) => {
+            gathered.facts.dim = callable("octo-dim");
+            record_denial(tx, context, denial, &mut row)?;
+        }
     }
     let notices = tx.take_notices(&context.actor.pid)?;
     if !effects.is_empty()
@@ -234,6 +238,19 @@ fn hangs_on_git(denial: &Denial) -> bool {
         || denial.rule.0.starts_with("lane.")
         || denial.rule.0.starts_with("shell.")
         || denial.rule.0.starts_with("shared.")
+}
+
+/// How a shell calls one of our names: plainly where it is on PATH, else by its whole path.
+fn callable(name: &str) -> String {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if std::env::split_paths(&path).any(|dir| dir.join(name).is_file()) {
+        return name.to_owned();
+    }
+    let program = std::env::current_exe().ok();
+    let beside = program.as_deref().and_then(std::path::Path::parent).map(|dir| dir.join(name));
+    beside
+        .filter(|path| path.is_file())
+        .map_or_else(|| name.to_owned(), |path| path.display().to_string())
 }
 
 fn record_denial(
