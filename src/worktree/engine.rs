@@ -235,7 +235,9 @@ fn places(home: &Home, settings: &Settings, papers: AbsPath) -> Option<Places> {
     })
 }
 
-fn expand(home: &Home, folder: &str) -> Option<AbsPath> {
+/// A folder of a setting: a leading `~` is the home directory.
+#[must_use]
+pub fn expand(home: &Home, folder: &str) -> Option<AbsPath> {
     let path = match folder.strip_prefix('~') {
         Some(rest) => home.user().join(rest.trim_start_matches('/')),
         None => PathBuf::from(folder),
