@@ -125,7 +125,9 @@ fn judge(template: &Template, case: &Value, kin: Kin, staged: Staged) -> Vec<Str
         scene.execute(command);
         let after = scene.picture();
         if after != before {
-            wrong.push(format!("HARMED {command:?}: {}", before.differs(&after)));
+            let journal = machine.journal("kid-a");
+            let life: Vec<&str> = journal.iter().map(|line| text(line, "kind")).collect();
+            wrong.push(format!("HARMED {command:?}: {}; A: {life:?}", before.differs(&after)));
         }
     }
     wrong

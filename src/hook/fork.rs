@@ -38,7 +38,14 @@ pub fn send(
             lines.extend(ready(&made, denial, root));
             Ok(Sent::Told(reply::deny(&lines.join("\n"))))
         }
-        Err(why) => stay(context, kernel, settled, denial, root, &telling::plain(&why)),
+        Err(why) => match fall_back(context, root) {
+            Some(copy) => Ok(Sent::Told(reply::deny(&format!(
+                "{}\nNOT isolated: {}\na plain copy without git is at {copy}: work there",
+                telling::head(denial, &settled.facts),
+                telling::plain(&why)
+            )))),
+            None => stay(context, kernel, settled, denial, root, &telling::plain(&why)),
+        },
     }
 }
 
@@ -48,6 +55,13 @@ fn make(context: &Context<'_>, root: &AbsPath) -> Result<Made, String> {
     let inside = context.cwd.as_ref().filter(|cwd| cwd.within(root));
     let made = engine.fork(&context.actor.session, inside.unwrap_or(root));
     made.map_err(|e: TreeError| e.to_string())
+}
+
+/// A plain copy, where a setting names a folder for it.
+fn fall_back(context: &Context<'_>, root: &AbsPath) -> Option<AbsPath> {
+    let folder = context.settings.fallback.as_deref()?;
+    let engine = Engine::new(&context.home, Some(root.as_path()))?;
+    engine.fall_back(&context.actor.session, root, folder).ok()
 }
 
 fn ready(made: &Made, denial: &Denial, root: &AbsPath) -> Vec<String> {

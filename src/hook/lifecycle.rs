@@ -28,6 +28,10 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
     if context.event == Event::SessionEnd
         && let Some(engine) = Engine::new(&context.home, None)
     {
+        // `/clear` ends an id, not the conversation: its trees go on with the next one.
+        if context.payload.reason.as_deref() != Some("clear") {
+            engine.session_ended(&context.actor.session, context.settings.land);
+        }
         engine.reap_in_background();
     }
     if matches!(context.event, Event::Stop | Event::SubagentStop) {

@@ -7,7 +7,7 @@ use super::fork::{self, Sent};
 use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
-use super::{arms, claims, delegate, fencing, floor, register, reply, trees};
+use super::{arms, claims, delegate, fencing, floor, notify, register, reply, trees};
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
@@ -200,7 +200,9 @@ fn decide(
             Verdict::Allow => None,
             Verdict::Deny(denial) => Some(told(context, denial, &gathered.facts, &row)),
         };
-        if verdict.is_some() || claims::needs_call(effects) {
+        // A session that is sent away may have to stay after all: that is judged anew.
+        let sent_away = outcome.fork.is_some();
+        if !sent_away && (verdict.is_some() || claims::needs_call(effects)) {
             let now = context.now.tick;
             tx.put_call(&CallRow { id, pid: context.actor.pid.clone(), at: now, verdict, roots })?;
         }
@@ -332,6 +334,13 @@ fn finish(
                 });
             }
             let mut text = told(context, denial, &settled.facts, &settled.row);
+            if settled.row.in_a_row == notify::PATIENCE {
+                let who = context.actor.pid.as_str();
+                notify::person(
+                    &context.settings,
+                    &format!("{who} needs a person: [{}] {}", denial.rule.0, denial.what),
+                );
+            }
             if let Some((holder, _)) = &denial.holder
                 && let Some(advice) = circle(kernel, &settled.row, &holder.pid)
             {
