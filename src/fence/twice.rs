@@ -16,6 +16,8 @@ struct Line {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     lines: Vec<Line>,
+    /// Where something lies that lies at another place as well: on most machines nowhere.
+    twins: Vec<AbsPath>,
 }
 
 impl Places {
@@ -28,12 +30,21 @@ impl Places {
             let root = AbsPath::new(plain(parts.next()?))?;
             Some(Line { device, root, place: AbsPath::new(plain(parts.next()?))? })
         };
-        Self { lines: table.lines().filter_map(line).collect() }
+        let lines: Vec<Line> = table.lines().filter_map(line).collect();
+        let twin = |l: &&Line| {
+            let same = lines.iter().filter(|o| o.device == l.device && o.root.overlaps(&l.root));
+            same.count() > 1
+        };
+        let twins = lines.iter().filter(twin).map(|l| l.place.clone()).collect();
+        Self { lines, twins }
     }
 
     /// Where else what stands at `path` would be found.
     #[must_use]
     pub fn others(&self, path: &AbsPath) -> Vec<AbsPath> {
+        if !self.twins.iter().any(|place| path.within(place)) {
+            return Vec::new();
+        }
         let Some(own) = self.around(path) else { return Vec::new() };
         let Some(inside) = path.below(&own.place).map(|rest| own.root.join(rest)) else {
             return Vec::new();
