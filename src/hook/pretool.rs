@@ -7,7 +7,7 @@ use super::fork::{self, Sent};
 use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
-use super::{arms, claims, delegate, fencing, floor, register, reply, trees};
+use super::{arms, claims, delegate, fencing, floor, notify, register, reply, trees};
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
@@ -177,6 +177,7 @@ fn decide(
         claims::end_clean(tx, hold)?;
     }
     let mut row = row;
+    let mut gathered = gathered;
     match &outcome.verdict {
         Verdict::Allow => {
             if tool == Tool::Delegate {
@@ -189,7 +190,10 @@ fn decide(
                 tx.put_process(&row)?;
             }
         }
-        Verdict::Deny(denial) => record_denial(tx, context, denial, &mut row)?,
+        Verdict::Deny(denial) => {
+            gathered.facts.dim = callable("octo-dim");
+            record_denial(tx, context, denial, &mut row)?;
+        }
     }
     let notices = tx.take_notices(&context.actor.pid)?;
     if !effects.is_empty()
@@ -198,9 +202,11 @@ fn decide(
         let roots = claims::tips_before(effects, &gathered.facts);
         let verdict = match &outcome.verdict {
             Verdict::Allow => None,
-            Verdict::Deny(denial) => Some(told(context, denial, &gathered.facts, &row)),
+            Verdict::Deny(denial) => Some(told(denial, &gathered.facts, &row)),
         };
-        if verdict.is_some() || claims::needs_call(effects) {
+        // A session that is sent away may have to stay after all: that is judged anew.
+        let sent_away = outcome.fork.is_some();
+        if !sent_away && (verdict.is_some() || claims::needs_call(effects)) {
             let now = context.now.tick;
             tx.put_call(&CallRow { id, pid: context.actor.pid.clone(), at: now, verdict, roots })?;
         }
@@ -232,6 +238,19 @@ fn hangs_on_git(denial: &Denial) -> bool {
         || denial.rule.0.starts_with("lane.")
         || denial.rule.0.starts_with("shell.")
         || denial.rule.0.starts_with("shared.")
+}
+
+/// How a shell calls one of our names: plainly where it is on PATH, else by its whole path.
+fn callable(name: &str) -> String {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if std::env::split_paths(&path).any(|dir| dir.join(name).is_file()) {
+        return name.to_owned();
+    }
+    let program = std::env::current_exe().ok();
+    let beside = program.as_deref().and_then(std::path::Path::parent).map(|dir| dir.join(name));
+    beside
+        .filter(|path| path.is_file())
+        .map_or_else(|| name.to_owned(), |path| path.display().to_string())
 }
 
 fn record_denial(
@@ -280,9 +299,9 @@ fn record_denial(
 }
 
 /// The words of a denial, with what only the table knows: repetition and waiting in a circle.
-fn told(context: &Context<'_>, denial: &Denial, facts: &Facts, row: &ProcessRow) -> String {
+fn told(denial: &Denial, facts: &Facts, row: &ProcessRow) -> String {
     let mut text = telling::tell(denial, facts);
-    if row.in_a_row >= 3 {
+    if row.in_a_row >= notify::PATIENCE {
         text = format!(
             "the same command was refused {}x; repeating it won't help. A person can look: octo ps{}\n{text}",
             row.in_a_row,
@@ -292,7 +311,6 @@ fn told(context: &Context<'_>, denial: &Denial, facts: &Facts, row: &ProcessRow)
                 .map_or(String::new(), |(h, _)| format!("; octo ps --release {}", h.pid)),
         );
     }
-    let _ = context;
     text
 }
 
@@ -331,7 +349,14 @@ fn finish(
                     Sent::Stays(word) => Finished::Again(word),
                 });
             }
-            let mut text = told(context, denial, &settled.facts, &settled.row);
+            let mut text = told(denial, &settled.facts, &settled.row);
+            if settled.row.in_a_row == notify::PATIENCE {
+                let who = context.actor.pid.as_str();
+                notify::person(
+                    &context.settings,
+                    &format!("{who} needs a person: [{}] {}", denial.rule.0, denial.what),
+                );
+            }
             if let Some((holder, _)) = &denial.holder
                 && let Some(advice) = circle(kernel, &settled.row, &holder.pid)
             {

@@ -472,6 +472,8 @@ pub struct Facts {
     pub arms: Arms,
     /// The floor.
     pub floor: FloorFacts,
+    /// How `octo-dim` is called from the actor's shell.
+    pub dim: String,
     /// The fence stands, whole: what can't be read runs fenced instead of being refused.
     pub fenced: Fenced,
 }
@@ -504,6 +506,7 @@ impl Facts {
             own: Vec::new(),
             arms: Arms::Undeclared,
             floor: FloorFacts::default(),
+            dim: "octo-dim".to_owned(),
             fenced: Fenced::No,
         }
     }

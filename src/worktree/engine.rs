@@ -8,14 +8,15 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::apply::{self, Made};
+use super::landing::{Aim, SaveRequest, Saved, save};
 use super::plan::{Refusal, Request, Via};
 use super::row::{Setup, State, TreeRow};
 use super::table::Table;
 use super::{
-    Context, Job, Jobs, Layout, Places, Prefs, Registry, Start, TreeError, fill, lock, reap,
+    Context, Job, Jobs, Layout, Places, Prefs, Registry, Start, TreeError, fill, lock, reap, seed,
 };
 use crate::config::load::{self, Loaded};
-use crate::config::{Base, Origin, Settings, WorktreePlace};
+use crate::config::{Base, Land, Origin, Settings, WorktreePlace};
 use crate::git::{self, Follow, canonical};
 use crate::kernel::clock;
 use crate::kernel::home::Home;
@@ -33,6 +34,7 @@ pub struct Engine {
     jobs: Detached,
     places: Places,
     prefs: Prefs,
+    home: Home,
     now: u64,
 }
 
@@ -49,6 +51,7 @@ impl Engine {
             jobs: Detached { papers: papers.clone() },
             prefs: prefs(&loaded, &papers, project),
             places,
+            home: home.clone(),
             now: clock::unix_seconds(),
         })
     }
@@ -157,6 +160,40 @@ impl Engine {
         }
     }
 
+    /// A session has ended: its trees are brought home where the setting says so, in processes of
+    /// their own. Nothing is ever removed here but what the reaper would remove.
+    pub fn session_ended(&self, session: &Pid, land: Land) {
+        let own = self.of_session(session).unwrap_or_default();
+        for row in own.iter().filter(|r| r.stands()) {
+            if matches!(land, Land::Auto | Land::Pr) {
+                self.jobs.detach(Job::Land(&row.path));
+            }
+        }
+    }
+
+    /// What a detached process does for `Job::Land`.
+    pub fn land(&self, path: &AbsPath, land: Land) -> Result<Saved, TreeError> {
+        let row = self.table.rows(None)?.into_iter().find(|r| r.path == *path);
+        let row = row.ok_or_else(|| Refusal::Unknown(path.to_string()))?;
+        let aim = match land {
+            Land::Auto => Aim::Land,
+            Land::Pr => Aim::Publish,
+            Land::Ask | Land::Never => Aim::CommitOnly,
+        };
+        let by = row.session.clone();
+        save(&self.context(), &row, &SaveRequest { by, message: None, onto: None, aim })
+    }
+
+    /// A plain copy of a checkout's files in a folder of the session's own, where isolation
+    /// failed and a setting names a place.
+    pub fn fall_back(&self, session: &Pid, root: &AbsPath, to: &str) -> Result<AbsPath, TreeError> {
+        let folder = expand(&self.home, to).ok_or_else(|| Refusal::Unknown(to.to_owned()))?;
+        let copy = folder.join(session.as_str());
+        seed::plain_copy(root, &copy)?;
+        self.table.sent(session, root, &copy)?;
+        Ok(copy)
+    }
+
     /// What a detached process does for `Job::Prepare`.
     pub fn prepare(&self, path: &AbsPath) -> Result<TreeRow, TreeError> {
         let row = self.table.rows(None)?.into_iter().find(|r| r.path == *path);
@@ -190,7 +227,9 @@ fn places(home: &Home, settings: &Settings, papers: AbsPath) -> Option<Places> {
     })
 }
 
-fn expand(home: &Home, folder: &str) -> Option<AbsPath> {
+/// A folder of a setting: a leading `~` is the home directory.
+#[must_use]
+pub fn expand(home: &Home, folder: &str) -> Option<AbsPath> {
     let path = match folder.strip_prefix('~') {
         Some(rest) => home.user().join(rest.trim_start_matches('/')),
         None => PathBuf::from(folder),
@@ -257,6 +296,7 @@ impl Jobs for Detached {
         command.arg0("octo").args(["worktree"]);
         match job {
             Job::Prepare(path) => command.arg("prepare").arg(path.as_path()),
+            Job::Land(path) => command.arg("land").arg(path.as_path()),
             Job::Reap => command.arg("reap"),
         };
         let log = self.papers.join("jobs.log");

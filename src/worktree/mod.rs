@@ -181,6 +181,8 @@ pub trait Jobs: Sync {
 pub enum Job<'a> {
     /// Fill the tree that is registered at this path, run its setup commands.
     Prepare(&'a AbsPath),
+    /// Bring the work in the tree at this path home: its session has ended.
+    Land(&'a AbsPath),
     /// Remove what is landed and clean, delete what was put aside for deletion.
     Reap,
 }
