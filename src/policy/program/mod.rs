@@ -29,6 +29,7 @@ mod remove;
 #[cfg(test)]
 mod scene;
 mod sed;
+pub mod state;
 mod sync;
 mod verbs;
 mod vim;
