@@ -22,6 +22,8 @@ use crate::shield::Reply;
 
 /// Times a decision is taken again because git had to be asked.
 const ROUNDS: usize = 4;
+/// Most processes of a circle of waiting that are followed.
+const LONGEST_RING: usize = 9;
 /// A call seen again within this many seconds is the same call under another name.
 const SAME_CALL: u64 = 120;
 
@@ -65,7 +67,11 @@ pub fn run(context: &Context<'_>) -> Reply {
     let flight = if effects.is_empty() { Flight::Reads } else { Flight::Writes };
     let call = context.payload.call().map(|id| (id, flight));
     let seen = beat::touch(&context.home, &context.actor.pid, call, context.now.unix);
-    if effects.is_empty() && tool != Tool::Delegate && matches!(seen, Ok(Seen::Before { .. })) {
+    if effects.is_empty()
+        && tool != Tool::Delegate
+        && matches!(seen, Ok(Seen::Before { .. }))
+        && !beat::has_word(&context.home, &context.actor.pid)
+    {
         // Nothing to decide: the ticket, where there is a fence, says only whose command it is.
         let facts = Facts::about(context.actor.clone());
         return match fencing::admit(context, &disk, &effects, &facts) {
@@ -77,10 +83,16 @@ pub fn run(context: &Context<'_>) -> Reply {
         Ok(Seen::Before { silent }) => silent,
         Ok(Seen::First) | Err(_) => 0,
     };
-    match judge(context, &disk, &effects, tool, silent) {
+    let reply = match judge(context, &disk, &effects, tool, silent) {
         Ok(reply) => reply,
         Err(e) => without_state(context, &disk, &effects, &e),
+    };
+    if let Some(id) = context.payload.call().filter(|_| reply.code != 0) {
+        // What was refused is not under way. No harm when it can't be noted: it only looks busy.
+        let over = Some((id, Flight::Over));
+        drop(beat::touch(&context.home, &context.actor.pid, over, context.now.unix));
     }
+    reply
 }
 
 /// What one try at deciding came to.
@@ -165,7 +177,7 @@ fn decide(
     }
     let gathered =
         Gather { tx, registry: &mut registry, context, disk, asked }.run(effects, still)?;
-    let outcome = policy::decide(effects, &gathered.facts, gates(context.role));
+    let mut outcome = policy::decide(effects, &gathered.facts, gates(context.role));
     if let Verdict::Deny(denial) = &outcome.verdict
         && !last
         && !gathered.needs.is_empty()
@@ -183,7 +195,14 @@ fn decide(
             if tool == Tool::Delegate {
                 delegate::hand_over(tx, context)?;
             }
-            claims::take(tx, context, &mut registry, &gathered.facts, effects, &outcome)?;
+            // A name that does not judge lanes must not take any: it would take a live one.
+            if gates(context.role).contains(&Gate::Lane) {
+                claims::take(tx, context, &mut registry, &gathered.facts, effects, &outcome)?;
+            }
+            if !keeps_first(tx, context, call.as_deref(), &outcome)? {
+                outcome.keeps.clear();
+                outcome.notices.clear();
+            }
             if row.waits_for.is_some() || row.in_a_row > 0 && !effects.is_empty() {
                 row.waits_for = None;
                 row.in_a_row = 0;
@@ -191,11 +210,15 @@ fn decide(
             }
         }
         Verdict::Deny(denial) => {
+            // What else is the caller's own, for the remedy; nobody else needs it.
+            gathered.facts.own = gather::own(tx, &context.actor.pid)?;
             gathered.facts.dim = callable("octo-dim");
             record_denial(tx, context, denial, &mut row)?;
         }
     }
-    let notices = tx.take_notices(&context.actor.pid)?;
+    // Who is sent to a tree of its own hears the rest at its next event.
+    let notices =
+        if outcome.fork.is_some() { Vec::new() } else { tx.take_notices(&context.actor.pid)? };
     if !effects.is_empty()
         && let Some(id) = call
     {
@@ -230,6 +253,30 @@ fn already_said(
     let Some(key) = key else { return Ok(None) };
     let row = tx.call(key)?.filter(|row| context.now.tick.since(row.at) <= SAME_CALL);
     Ok(row.and_then(|row| row.verdict))
+}
+
+/// Whether this name of ours is the one that holds the bytes an allowed call is about to take:
+/// one that judges lanes, and the first of them to see the call.
+fn keeps_first(
+    tx: &mut Tx<'_>,
+    context: &Context<'_>,
+    call: Option<&str>,
+    outcome: &Outcome,
+) -> Result<bool, StateError> {
+    if outcome.keeps.is_empty() {
+        return Ok(true);
+    }
+    if !gates(context.role).contains(&Gate::Lane) {
+        return Ok(false);
+    }
+    let Some(id) = call.map(|call| format!("{call}#kept")) else { return Ok(true) };
+    let now = context.now.tick;
+    if tx.call(&id)?.is_some_and(|row| now.since(row.at) <= SAME_CALL) {
+        return Ok(false);
+    }
+    let pid = context.actor.pid.clone();
+    tx.put_call(&CallRow { id, pid, at: now, verdict: None, roots: Vec::new() })?;
+    Ok(true)
 }
 
 /// Whether more of git could change this denial.
@@ -349,7 +396,7 @@ fn finish(
                     Sent::Stays(word) => Finished::Again(word),
                 });
             }
-            let mut text = told(denial, &settled.facts, &settled.row);
+            let mut lines = vec![told(denial, &settled.facts, &settled.row)];
             if settled.row.in_a_row == notify::PATIENCE {
                 let who = context.actor.pid.as_str();
                 notify::person(
@@ -357,23 +404,24 @@ fn finish(
                     &format!("{who} needs a person: [{}] {}", denial.rule.0, denial.what),
                 );
             }
-            if let Some((holder, _)) = &denial.holder
-                && let Some(advice) = circle(kernel, &settled.row, &holder.pid)
-            {
-                text.push('\n');
-                text.push_str(&advice);
+            if let Some((holder, _)) = &denial.holder {
+                lines.extend(circle(kernel, &settled.row, &holder.pid));
             }
-            Ok(Finished::Said(reply::deny(&text)))
+            lines.extend(settled.notices.iter().cloned());
+            Ok(Finished::Said(reply::deny(&lines.join("\n"))))
         }
         Verdict::Allow => {
             let mut words = settled.notices.clone();
             words.extend(settled.outcome.notices.iter().cloned());
             match trees::keep(context, kernel, &settled.outcome) {
                 Ok(kept) => words.extend(kept),
-                Err(refusal) => return Ok(Finished::Said(reply::deny(&refusal))),
+                Err(refusal) => {
+                    words.insert(0, refusal);
+                    return Ok(Finished::Said(reply::deny(&words.join("\n"))));
+                }
             }
             fencing::admit(context, disk, effects, &settled.facts)?;
-            Ok(Finished::Said(match delegate::isolate(context) {
+            Ok(Finished::Said(match delegate::isolate(context, &words) {
                 Some(reply) => reply,
                 None => reply::context(context.event, &words),
             }))
@@ -381,29 +429,39 @@ fn finish(
     }
 }
 
-/// Two processes that wait for each other: the one that began later gives way.
+/// Processes that wait for each other in a circle: the one that began last gives way, and is told
+/// so at its next event when it is not the caller.
 fn circle(kernel: &mut Kernel, me: &ProcessRow, holder: &Pid) -> Option<String> {
-    let chain = kernel.look(|tx| {
+    let told = kernel.transact(|tx| {
+        let mut ring = vec![me.clone()];
         let mut at = holder.clone();
-        for _ in 0..8 {
-            let Some(row) = tx.process(&at)? else { return Ok(None) };
-            match row.waits_for.clone() {
-                Some(next) if next == me.pid => return Ok(Some(row)),
-                Some(next) => at = next,
-                None => return Ok(None),
-            }
+        while at != me.pid {
+            let Some(row) = tx.process(&at)?.filter(|_| ring.len() < LONGEST_RING) else {
+                return Ok(None);
+            };
+            let next = row.waits_for.clone();
+            ring.push(row);
+            let Some(next) = next else { return Ok(None) };
+            at = next;
         }
-        Ok(None)
+        let last = ring.into_iter().max_by(|a, b| (a.started, &a.pid).cmp(&(b.started, &b.pid)));
+        let Some(last) = last else { return Ok(None) };
+        if last.pid == me.pid {
+            return Ok(Some(format!(
+                "{holder} waits for you as well; you began later, so give way: octo yield, then go on when it is done"
+            )));
+        }
+        let word = format!(
+            "octo: {} waits for what you hold, as you wait for others; you began later, so give way: octo yield",
+            me.pid
+        );
+        tx.notify(&last.pid, &word)?;
+        Ok(Some(format!(
+            "{holder} waits for you as well; {} began later and is told to give way",
+            last.pid
+        )))
     });
-    let other = chain.ok().flatten()?;
-    Some(if (me.started, &me.pid) > (other.started, &other.pid) {
-        format!(
-            "{} waits for you as well; you began later, so give way: octo yield, then go on when it is done",
-            other.pid
-        )
-    } else {
-        format!("{} waits for you as well; it began later and was told to give way", other.pid)
-    })
+    told.ok().flatten()
 }
 
 /// The table can't be used. Beside others that is a denial; a person alone is not locked out.
@@ -413,6 +471,11 @@ fn without_state(
     effects: &[Effect],
     error: &StateError,
 ) -> Reply {
+    if effects.is_empty() {
+        // Nothing that could meet anybody: a broken table is no reason to refuse a look around.
+        log::report(&context.home, context.now, &error.to_string());
+        return reply::pass();
+    }
     let mut facts = gather::still(effects, context, disk);
     facts.floor = floor::facts(effects, context);
     facts.arms = arms::facts(context);
