@@ -219,7 +219,7 @@ impl Gather<'_, '_, '_> {
     }
 
     fn stand(&mut self, root: &Root, facts: &Facts) -> Result<Stand, StateError> {
-        let isolation = self.context.isolation();
+        let isolation = self.context.isolation(self.tx)?;
         let session = &self.context.actor.session;
         let others = self.tx.presence_beside(&root.path, session)?;
         let mine = self.tx.presence_at(&root.path, session)?;
