@@ -287,13 +287,13 @@ const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf
 *{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);\
 font:15px/1.5 system-ui,sans-serif}main{max-width:1100px;margin:0 auto;padding:16px}\n\
 h1{font-size:1.3rem;margin:.2em 0}p{color:var(--soft)}\n\
-.track{display:grid;grid-template-columns:220px 1fr;gap:10px;align-items:center;\
+.track{display:grid;grid-template-columns:290px 1fr;gap:10px;align-items:center;\
 border-top:1px solid var(--line);padding:4px 0}\n\
 .who{font:12px/1.3 ui-monospace,monospace;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}\n\
 .child{padding-left:14px}svg{display:block;width:100%;height:28px}.life{fill:var(--life)}\
 .lane{fill:var(--lane);opacity:.75}\
 .deny{fill:var(--deny)}a:focus-visible .deny{stroke:var(--ink);stroke-width:2}\n\
-.axis{display:flex;justify-content:space-between;margin-left:230px;border-top:1px solid var(--line);\
+.axis{display:flex;justify-content:space-between;margin-left:300px;border-top:1px solid var(--line);\
 padding-top:4px;color:var(--soft);font-size:12px}\n\
 .legend span{margin-right:14px;font-size:13px;white-space:nowrap}.legend span::before{content:'';\
 display:inline-block;width:12px;height:12px;margin-right:5px;vertical-align:-1px}\
