@@ -57,6 +57,34 @@ fn strangers_while_a_has_staged() {
     judge_all(Kin::Strangers, Staged::Yes);
 }
 
+#[test]
+fn behind_the_fence_nothing_harms_with_the_gate_off() {
+    let cases = load("bash_gate.jsonl");
+    let template = Template::make();
+    let id = |case: &Value| text(case, "id").to_owned();
+    play(&cases, id, |case| {
+        let scene = Scene::set(&template);
+        let a = scene.machine.session("main-a", &scene.app.root);
+        a.start();
+        a.holds(&scene.app.at("lib/core.rs"), WORK);
+        let before = scene.picture();
+        let marks =
+            [("{ROOT}", scene.app.root.as_path()), ("{HOME}", scene.machine.home.as_path())];
+        let command = fill(&case["command"], &marks);
+        let mut fenced = scene.machine.command("timeout");
+        fenced.args(["20", "octo", "exec", "--as", "main-b", "--", "bash", "-c"]);
+        fenced.arg(command.as_str().unwrap()).current_dir(&scene.app.root);
+        let said = fenced.stdin(Stdio::null()).output().unwrap();
+        let words = String::from_utf8_lossy(&said.stderr).into_owned();
+        let built = !words.contains("octo exec:");
+        let harm = before.differs(&scene.picture());
+        [(!built).then_some(words), (!harm.is_empty()).then_some(harm)]
+            .into_iter()
+            .flatten()
+            .collect()
+    });
+}
+
 fn judge_all(kin: Kin, staged: Staged) {
     let cases = load("bash_gate.jsonl");
     assert!(cases.len() > 250, "the case file is cut");
@@ -97,7 +125,9 @@ fn judge(template: &Template, case: &Value, kin: Kin, staged: Staged) -> Vec<Str
         scene.execute(command);
         let after = scene.picture();
         if after != before {
-            wrong.push(format!("HARMED {command:?}: {}", before.differs(&after)));
+            let journal = machine.journal("kid-a");
+            let life: Vec<&str> = journal.iter().map(|line| text(line, "kind")).collect();
+            wrong.push(format!("HARMED {command:?}: {}; A: {life:?}", before.differs(&after)));
         }
     }
     wrong

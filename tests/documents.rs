@@ -66,8 +66,7 @@ fn the_plugins_hooks_are_the_wiring_table() {
 
 #[test]
 fn the_settings_example_is_what_install_writes() {
-    let wires = WIRES.iter().filter(|wire| wire.always != Always::Engine);
-    let entries = wires.map(|wire| Entry::installed(wire, "/path/to/octo-hook")).collect();
+    let entries = WIRES.iter().map(|wire| Entry::installed(wire, "/path/to/octo-hook")).collect();
     let folders = vec!["/path/to/.octorato".to_owned()];
     let (text, _) = merge("{}\n", &Wiring { entries, folders, prefix: None }).unwrap();
     is("config/settings.example.json", &text);

@@ -472,3 +472,21 @@ fn a_removed_working_folder_is_no_reason_to_refuse() {
     assert!(String::from_utf8_lossy(&said.stdout).contains("ran"));
     assert!(String::from_utf8_lossy(&said.stderr).contains("Read-only file system"));
 }
+
+#[test]
+fn a_held_file_is_closed_at_a_second_place_where_its_folder_is_mounted() {
+    for user in User::all() {
+        let mut scratch = Scratch::new(user);
+        let before = scratch.work();
+        let twice = "mkdir -p $T/twin && mount --bind $R $T/twin && exec \"$@\"";
+        let text = "cd $T/twin; echo x > src/auth/held.txt; rm -f $T/twin/src/auth/held.txt; \
+                    mv $T/twin/src $T/twin/src2; echo own > $T/twin/lib/a.txt && echo own";
+        let mut command = scratch.command(Path::new("unshare"));
+        command.args(["-Urm", "bash", "-c", twice, "_"]).arg(driver()).arg(scratch.place());
+        let said = command.args(["exec", "--as", "B", "--", "bash", "-c", text]).output().unwrap();
+        let words = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert_eq!(String::from_utf8_lossy(&said.stdout), "own\n", "{words}");
+        assert_eq!(scratch.work(), before);
+        assert!(scratch.log().contains("granted B full"), "{}", scratch.log());
+    }
+}

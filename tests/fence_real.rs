@@ -9,7 +9,7 @@ use crate::support::machine::{Machine, feed};
 use crate::support::office::{Office, on_every_client};
 use crate::support::puppet::Puppet;
 use crate::support::reply::Reply;
-use crate::support::script::{agent_behind, bash, gate, script, write};
+use crate::support::script::{agent_behind, bash, gate, read, script, write};
 
 /// Writes a file whose name stands nowhere in the text, and something of its own before.
 const BUILD: &str = "import os\nopen('built.txt', 'w').write('built')\n\
@@ -140,7 +140,12 @@ fn a_subagents_build_in_the_real_client_cannot_write_its_siblings_file() {
             let held = repo.at("lib/core.rs");
             let one = script(
                 "one",
-                [vec![write(&held, "by one\n")], vec![gate("one wrote")], vec![gate("two done")]],
+                [
+                    vec![read(&held)],
+                    vec![write(&held, "by one\n")],
+                    vec![gate("one wrote")],
+                    vec![gate("two done")],
+                ],
             );
             let make = "import os\nopen('built.txt', 'w').write('built')\nprint('built it')\n\
                         open(os.sep.join(['lib', 'core.rs']), 'w').write('by two')\n";
@@ -157,8 +162,8 @@ fn a_subagents_build_in_the_real_client_cannot_write_its_siblings_file() {
             std::fs::write(build, make).unwrap();
             vec![script("parent", [vec![agent_behind("one"), agent_behind("two")]]), one, two]
         });
-        let fenced = office.machine.run("octo", &["install", "--scope", "user", "--fence"]);
-        assert_eq!(fenced.code, Some(0), "{fenced:?}");
+        let fenced = office.machine.operator(&["install", "--scope", "user", "--fence"]);
+        assert!(matches!(fenced.code, Some(0 | 1)), "{fenced:?}");
         let (api, repo) = (&office.api, &office.repo);
         let parent = office.session("parent");
         api.reached("two starts");
@@ -177,7 +182,7 @@ fn a_subagents_build_in_the_real_client_cannot_write_its_siblings_file() {
         let result = two.result(2);
         assert!(result.failed && result.text.contains("built it"), "{}", result.text);
         assert!(result.text.contains("Read-only file system"), "{}", result.text);
-        assert!(two.mentions("fence.held"), "{:?}", two.results());
-        assert!(!two.mentions("Permission denied"), "{:?}", two.results());
+        assert!(two.mentions("fence.held"), "{}", result.text);
+        assert!(!two.mentions("Permission denied"), "{}", result.text);
     });
 }

@@ -128,7 +128,7 @@ fn fence(scratch: &Scratch, git: GitWrite) -> FencePlan {
         scratch: &scratch_folders,
         switches: &[],
     };
-    plan(&asked, &RealDisk)
+    plan(&asked, &RealDisk::look())
 }
 
 #[test]

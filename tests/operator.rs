@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::machine::Machine;
+use crate::support::eventually;
+use crate::support::machine::{Machine, feed};
 use crate::support::reply::Reply;
 
 /// Settings as people have them; none is no file at all.
@@ -113,13 +114,13 @@ fn a_dry_run_shows_the_difference_and_makes_none() {
 #[test]
 fn an_upgrade_keeps_what_was_chosen_before() {
     let machine = with_settings(Some("{}\n"));
-    done(&machine.operator(&["install", "--no-check", "--worktrees", "octo", "--fence"]));
-    done(&machine.operator(&["install", "--no-check"]));
-    let text = fs::read_to_string(settings(&machine)).unwrap();
-    assert!(text.contains("WorktreeCreate") && text.contains("octo-sh"), "{text}");
-    done(&machine.operator(&["install", "--no-check", "--worktrees", "client", "--fence=no"]));
-    let text = fs::read_to_string(settings(&machine)).unwrap();
-    assert!(!text.contains("WorktreeCreate") && !text.contains("octo-sh"), "{text}");
+    let holds = |word| fs::read_to_string(settings(&machine)).unwrap().contains(word);
+    done(&machine.operator(&["install", "--no-check", "--fence"]));
+    assert!(holds("WorktreeCreate") && holds("octo-sh"));
+    done(&machine.operator(&["install", "--no-check", "--worktrees", "client"]));
+    assert!(!holds("WorktreeCreate") && holds("octo-sh"));
+    done(&machine.operator(&["install", "--no-check", "--fence=no"]));
+    assert!(!holds("WorktreeCreate") && !holds("octo-sh"));
 }
 
 #[test]
@@ -336,4 +337,45 @@ fn a_closed_pipe_is_no_error() {
     let reply: Reply =
         shell.args(["-c", "octo config schema | head -n 1"]).output().unwrap().into();
     assert_eq!((reply.code, reply.stdout.as_str(), reply.stderr.as_str()), (Some(0), "{\n", ""));
+}
+
+#[test]
+fn the_third_refusal_of_one_call_reaches_a_person() {
+    let machine = Machine::new();
+    let note = machine.home.join("note");
+    let tell = machine.home.join("tell");
+    fs::write(
+        &tell,
+        format!("#!/bin/sh\nprintf '%s' \"$2\" > '{}.new'; mv '{0}.new' '{0}'\n", note.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&tell, fs::Permissions::from_mode(0o755)).unwrap();
+    machine.configure(&format!("isolation = \"off\"\nnotify = \"{} --app\"\n", tell.display()));
+    let repo = machine.repo("app", &[("a.txt", "a\n")]);
+    machine.session("holder-1", &repo.root).holds(&repo.at("a.txt"), "held\n");
+    let rival = machine.session("rival-1", &repo.root);
+    let write = json!({"file_path": repo.at("a.txt"), "content": "taken"});
+    for _ in 0..2 {
+        assert!(rival.ask("Write", &write).denied());
+    }
+    assert!(!note.exists());
+    assert!(rival.ask("Write", &write).denied());
+    let text = eventually("the notice", || fs::read_to_string(&note).ok());
+    assert!(text.contains("rival-1") && text.contains("[lane.held]"), "{text}");
+}
+
+#[test]
+fn a_trace_tells_each_call_with_its_answer() {
+    let machine = Machine::gates_only();
+    let repo = machine.repo("app", &[("a.txt", "a\n")]);
+    machine.session("holder-1", &repo.root).holds(&repo.at("a.txt"), "held\n");
+    let write = json!({"file_path": repo.at("a.txt"), "content": "taken"});
+    let payload = machine.session("rival-1", &repo.root).question("Write", &write);
+    let trace = machine.home.join("trace");
+    let mut command = machine.command("octo-hook");
+    command.arg("PreToolUse").env("OCTO_LOG", &trace);
+    assert!(feed(command, payload.to_string().as_bytes()).denied());
+    let text = fs::read_to_string(trace).unwrap();
+    assert!(text.contains(" PreToolUse 2 ") && text.contains("[lane.held]"), "{text}");
+    assert_eq!(text.lines().count(), 1);
 }

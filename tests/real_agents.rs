@@ -243,7 +243,9 @@ fn two_agents_that_want_each_others_files_both_finish() {
         api.reached("two tries again");
         let told = ["one", "two"].map(|name| api.heard(name).mentions("give way: octo yield"));
         assert_eq!(told.iter().filter(|told| **told).count(), 1, "who is told to yield: {told:?}");
-        // Who yielded ends first in this play; then the other's way is free.
+        // Who yielded has nothing any more; so the other's way is free.
+        let yielded = if told[1] { "two" } else { "one" };
+        api.heard(yielded).ran(5);
         let order = if told[1] { ["one", "two"] } else { ["two", "one"] };
         for name in order {
             api.open(&format!("{name} tries again"));

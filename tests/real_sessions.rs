@@ -233,7 +233,7 @@ fn work_of_a_finished_agent_survives_a_neighbours_reset() {
 fn a_command_in_the_background_keeps_what_it_is_about_to_write() {
     on_every_client(|client| {
         let office = Office::open(client, |repo| {
-            let wait = "until [ -e go ]; do sleep 0.05; done; echo A > slow.txt; touch done";
+            let wait = "until [ -e go ]; do [ -d lib ] || exit; sleep 0.05; done; echo A > slow.txt; touch done";
             vec![
                 script("a", [vec![bash_behind(wait)], vec![gate("end")]]),
                 script(

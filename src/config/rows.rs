@@ -116,6 +116,14 @@ pub const ROWS: &[Row] = &[
          refuses where it cannot.",
     ),
     row(
+        "fence_write",
+        Kind::List,
+        "[]",
+        Project::Never,
+        "More folders that a command behind the fence may write in, besides its work trees, \
+         temporary folders and caches.",
+    ),
+    row(
         "lease_seconds",
         Kind::Number { min: 60, max: 7 * DAY },
         "900",

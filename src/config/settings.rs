@@ -113,6 +113,8 @@ pub struct Settings {
     pub fallback: Option<String>,
     /// Fence for shell commands.
     pub fence: Fence,
+    /// More folders a fenced command may write in; a leading `~` is the edge's to resolve.
+    pub fence_write: Vec<String>,
     /// Seconds of silence that end a process's lanes.
     pub lease_seconds: u64,
     /// Seconds without a write that end one lane.
@@ -140,6 +142,7 @@ impl Default for Settings {
             require: false,
             fallback: None,
             fence: Fence::On,
+            fence_write: Vec::new(),
             lease_seconds: crate::policy::lane::LEASE,
             lane_idle_seconds: None,
             broad_stagers: Vec::new(),
@@ -194,6 +197,7 @@ impl Settings {
                     _ => Fence::On,
                 };
             }
+            ("fence_write", Value::List(list)) => self.fence_write.clone_from(list),
             ("lease_seconds", Value::Number(number)) => self.lease_seconds = *number,
             ("lane_idle_seconds", Value::Number(number)) => {
                 self.lane_idle_seconds = (*number > 0).then_some(*number);

@@ -32,6 +32,8 @@ pub(super) struct Live<'a> {
     pub(super) scratch: &'a [AbsPath],
     /// Switches of the machine and of the fence.
     pub(super) switches: &'a [AbsPath],
+    /// The disk, with the mounts from before the fence.
+    pub(super) disk: RealDisk,
     table: File,
     watch: Option<OwnedFd>,
     stamps: Vec<Stamp>,
@@ -77,12 +79,14 @@ pub(super) struct Parts<'a> {
     pub(super) scratch: &'a [AbsPath],
     /// Switches of the machine and of the fence.
     pub(super) switches: &'a [AbsPath],
+    /// The disk, with the mounts from before the fence.
+    pub(super) disk: RealDisk,
 }
 
 impl<'a> Live<'a> {
     /// Starts guarding. Must be called inside the namespace whose mounts are guarded.
     pub(super) fn start(parts: Parts<'a>) -> io::Result<Self> {
-        let Parts { inside, outside, plan, who, git, source, scratch, switches } = parts;
+        let Parts { inside, outside, plan, who, git, source, scratch, switches, disk } = parts;
         let table = File::open("/proc/self/mountinfo")?;
         let (watch, stamps) = (None, Vec::new());
         let mut live = Self {
@@ -93,6 +97,7 @@ impl<'a> Live<'a> {
             source,
             scratch,
             switches,
+            disk,
             table,
             watch,
             stamps,
@@ -177,7 +182,7 @@ impl<'a> Live<'a> {
                 scratch: self.scratch,
                 switches: self.switches,
             };
-            let new = plan(&asked, &RealDisk);
+            let new = plan(&asked, &self.disk);
             for mount in new.mounts {
                 if !self.plan.mounts.contains(&mount) && mount.mode != Mode::Open {
                     self.plan.mounts.push(mount);

@@ -5,12 +5,24 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use super::plan::{Disk, There};
+use super::twice::Places;
 use crate::policy::facts::Root;
 use crate::policy::lane::AbsPath;
 
-/// The real disk.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct RealDisk;
+/// The real disk, with the machine's mounts as they were before any fence.
+#[derive(Debug, Clone, Default)]
+pub struct RealDisk {
+    places: Places,
+}
+
+impl RealDisk {
+    /// Looks at the mounts once.
+    #[must_use]
+    pub fn look() -> Self {
+        let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        Self { places: Places::read(&table) }
+    }
+}
 
 impl Disk for RealDisk {
     fn there(&self, path: &AbsPath) -> There {
@@ -29,6 +41,10 @@ impl Disk for RealDisk {
         let name = head.trim_end().strip_prefix("ref: ")?;
         let file = root.common.join(name);
         file.within(&root.common).then_some(file)
+    }
+
+    fn others(&self, path: &AbsPath) -> Vec<AbsPath> {
+        self.places.others(path)
     }
 
     fn list(&self, dir: &AbsPath) -> Vec<AbsPath> {

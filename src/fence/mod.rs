@@ -24,12 +24,14 @@ mod outer;
 pub mod plan;
 pub mod prefix;
 pub mod probe;
+pub mod proof;
 mod run;
 pub mod seatbelt;
 #[cfg(target_os = "linux")]
 mod supervise;
 pub mod table;
 pub mod ticket;
+pub mod twice;
 
 pub use run::{run_exec, run_prefix};
 

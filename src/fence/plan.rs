@@ -31,6 +31,8 @@ pub trait Disk {
     fn there(&self, path: &AbsPath) -> There;
     /// The file of the branch that a work tree's HEAD stands on.
     fn branch_file(&self, root: &Root) -> Option<AbsPath>;
+    /// Other names of what stands at a path, where a folder is mounted twice.
+    fn others(&self, path: &AbsPath) -> Vec<AbsPath>;
     /// Everything in a folder.
     fn list(&self, dir: &AbsPath) -> Vec<AbsPath>;
 }
@@ -125,18 +127,7 @@ pub fn plan(asked: &Asked<'_>, disk: &dyn Disk) -> FencePlan {
         dir: asked.dir.clone(),
     };
     for hold in holds.holds.iter().filter(|h| h.basis == Basis::Lane) {
-        out.closed.push((hold.path.clone(), Why::Held(hold.clone())));
-        match disk.there(&hold.path) {
-            There::Missing => out.absent.push(hold.path.clone()),
-            There::Link => out.links.push(hold.path.clone()),
-            There::File { links } => {
-                if links > 1 {
-                    out.aliased.push(hold.path.clone());
-                }
-                draft.close(&hold.path);
-            }
-            There::Dir => draft.close(&hold.path),
-        }
+        close_held(hold, disk, &mut draft, &mut out);
     }
     for path in holds.closed.iter().chain(asked.switches) {
         out.closed.push((path.clone(), Why::Closed));
@@ -161,6 +152,22 @@ pub fn plan(asked: &Asked<'_>, disk: &dyn Disk) -> FencePlan {
     out.absent.sort();
     out.absent.dedup();
     out
+}
+
+/// Closes one held path under all its names, or notes why it cannot be.
+fn close_held(hold: &Hold, disk: &dyn Disk, draft: &mut Draft, out: &mut FencePlan) {
+    out.closed.push((hold.path.clone(), Why::Held(hold.clone())));
+    match disk.there(&hold.path) {
+        There::Missing => return out.absent.push(hold.path.clone()),
+        There::Link => return out.links.push(hold.path.clone()),
+        There::File { links } if links > 1 => out.aliased.push(hold.path.clone()),
+        There::File { .. } | There::Dir => {}
+    }
+    draft.close(&hold.path);
+    for other in disk.others(&hold.path) {
+        draft.close(&other);
+        out.closed.push((other, Why::Held(hold.clone())));
+    }
 }
 
 /// Everything writing is allowed in: trees, their git directories, folders, scratch.
@@ -263,6 +270,7 @@ pub(super) mod tests {
         pub(crate) there: Vec<&'static str>,
         pub(crate) linked: Vec<&'static str>,
         pub(crate) branch: Option<&'static str>,
+        pub(crate) twin: Option<(&'static str, &'static str)>,
     }
 
     pub(crate) fn abs(path: &str) -> AbsPath {
@@ -284,6 +292,12 @@ pub(super) mod tests {
 
         fn branch_file(&self, _root: &Root) -> Option<AbsPath> {
             self.branch.map(abs)
+        }
+
+        fn others(&self, path: &AbsPath) -> Vec<AbsPath> {
+            let twin = self.twin.filter(|(from, _)| path.within(&abs(from)));
+            let other = |(from, to): (&str, &str)| Some(abs(to).join(path.below(&abs(from))?));
+            twin.and_then(other).into_iter().collect()
         }
 
         fn list(&self, dir: &AbsPath) -> Vec<AbsPath> {
@@ -414,6 +428,15 @@ pub(super) mod tests {
         holds.closed = vec![abs("/w/.claude/worktrees/t")];
         let plan = planned(&holds, GitWrite::None, Level::Full, &disk);
         assert!(!shown(&plan).contains(&"open /w/.claude/worktrees/t".to_owned()));
+    }
+
+    #[test]
+    fn a_second_name_of_a_held_file_is_closed_too() {
+        let lanes = vec![hold("/w/src/a.rs", "/w", Basis::Lane)];
+        let holds = held(lanes, vec![main_root("/w")], vec![]);
+        let disk = Paper { twin: Some(("/w", "/mnt/w")), ..disk() };
+        let plan = planned(&holds, GitWrite::None, Level::Full, &disk);
+        assert_eq!(shown(&plan), ["ro /mnt/w/src/a.rs", "pin /w/src", "ro /w/src/a.rs"]);
     }
 
     #[test]

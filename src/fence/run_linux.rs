@@ -52,7 +52,8 @@ pub(super) fn fenced(
         scratch: &scratch,
         switches: &switches,
     };
-    let mut plan = plan(&asked, &RealDisk);
+    let disk = RealDisk::look();
+    let mut plan = plan(&asked, &disk);
     let outside = apply::view().map_err(|e| step("root", None, e))?;
     let ring = inner_ring(&offer, &mut plan)?;
     let (level, short) = match &ring {
@@ -63,8 +64,11 @@ pub(super) fn fenced(
     enough(&holds, terms, level, short.as_deref())?;
     let told = granted(level, short, &plan);
     fds::sweep(&plan).map_err(|e| step("descriptors", None, e))?;
-    let rights =
-        if offer.landlock.is_some() { Some(rights(&ring, &plan, &holds, user)?) } else { None };
+    let rights = if offer.landlock.is_some() {
+        Some(rights(&ring, &plan, &holds, (user, &disk))?)
+    } else {
+        None
+    };
     let mut live = match ring {
         Ring::Built(inside) => {
             if here.is_some() {
@@ -72,7 +76,7 @@ pub(super) fn fenced(
             }
             let (who, git) = (&terms.who, terms.git);
             let (scratch, switches) = (&scratch, &switches);
-            let parts = Parts { inside, outside, plan, who, git, source, scratch, switches };
+            let parts = Parts { inside, outside, plan, who, git, source, scratch, switches, disk };
             Some(Live::start(parts).map_err(|e| step("watching claims", None, e))?)
         }
         Ring::Inherited | Ring::None(_) => None,
@@ -88,11 +92,11 @@ fn rights(
     ring: &Ring,
     plan: &FencePlan,
     holds: &Holds,
-    user: Rights,
+    (user, disk): (Rights, &RealDisk),
 ) -> Result<outer::Rights, FenceError> {
     let narrowed = match ring {
         Ring::Built(_) | Ring::Inherited => None,
-        Ring::None(_) => Some(narrow::grants(plan, &RealDisk)),
+        Ring::None(_) => Some(narrow::grants(plan, disk)),
     };
     let write = narrowed.as_ref().unwrap_or(&plan.write);
     let proc = match (user, &narrowed) {
@@ -133,6 +137,8 @@ fn inner_ring(offer: &probe::Offer, plan: &mut FencePlan) -> Result<Ring, FenceE
         match inside.mount(&mount.path, mount.mode) {
             Ok(()) => {}
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => gone.push(mount.path.clone()),
+            // Where this user cannot go, its command cannot either.
+            Err(e) if e.raw_os_error() == Some(libc::EACCES) => {}
             // Open again inside a file system that is read-only of itself: stays so.
             Err(_) if mount.mode == Mode::Open => {}
             Err(source) => return Err(step("closing", Some(&mount.path), source)),

@@ -166,9 +166,16 @@ impl HoldSource for Table {
         if root.is_none() {
             holds.folders.push(dir.clone());
         }
+        let more = settings.fence_write.iter().map(|text| match text.strip_prefix("~/") {
+            Some(rest) => user.join(rest),
+            None => Path::new(text).to_path_buf(),
+        });
+        holds.folders.extend(more.filter_map(|path| canonical(path, Follow::All)));
         holds.closed.extend(self.home.as_ref().and_then(|h| canonical(h.dir(), Follow::All)));
-        if settings.fence == config::Fence::Require {
-            holds.need = Level::Full;
+        match settings.fence {
+            config::Fence::Off => holds.company = Company::Alone,
+            config::Fence::On => {}
+            config::Fence::Require => holds.need = Level::Full,
         }
         Ok(holds)
     }

@@ -21,7 +21,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// git's own handlers remove its lock files on TERM; KILL would leave them behind.
 const GRACE: Duration = Duration::from_millis(500);
 /// A hook's daemon may hold the pipe open after git has ended.
-const DRAIN: Duration = Duration::from_millis(200);
+const DRAIN: Duration = Duration::from_secs(2);
 
 /// Variables that say who commits, how to reach a host, or which user configuration holds. All
 /// other `GIT_*` are dropped: inside a git hook they name the hook's repository, not ours.
@@ -269,7 +269,16 @@ impl Git {
                 open -= 1;
                 continue;
             } else if let Some(status) = child.try_wait().map_err(io)? {
-                let _ = ended.recv_timeout(DRAIN);
+                // Both readers must have come to the end: on a busy machine the one of an empty
+                // stderr ends first, and half a `git status` once passed for a clean tree.
+                let drained = Instant::now() + DRAIN;
+                while open > 0 {
+                    let left = drained.saturating_duration_since(Instant::now());
+                    if ended.recv_timeout(left).is_err() {
+                        break;
+                    }
+                    open -= 1;
+                }
                 return Ok(status);
             }
             if Instant::now() >= deadline {

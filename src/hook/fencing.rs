@@ -8,6 +8,7 @@ use crate::config::Fence;
 use crate::fence::explain::explain;
 use crate::fence::look::{RealDisk, scratch};
 use crate::fence::plan::{Asked, plan};
+use crate::fence::proof;
 use crate::fence::table::Table;
 use crate::fence::ticket::{self, Run, Ticket};
 use crate::fence::{GitWrite, HoldSource, Level, Who, probe};
@@ -76,7 +77,7 @@ pub fn admit(
     let reading = shell::read(&text, &context.payload.cwd, disk);
     let ticket = Ticket {
         pid: context.actor.pid.clone(),
-        git: git_write(effects, facts),
+        git: proof::git_write(&reading),
         // What was let through only because the fence stands must not run without it.
         need: if unread && facts.fenced == Fenced::Whole && !facts.holds.is_empty() {
             Level::Full
@@ -87,21 +88,6 @@ pub fn admit(
     };
     ticket::leave(&folder, &context.actor.session, &text, call, &ticket)
         .map_err(|e| StateError::io(folder.as_path(), e))
-}
-
-/// What the reading proves about git: everything it does was read and judged harmless to others.
-fn git_write(effects: &[Effect], facts: &Facts) -> GitWrite {
-    if effects.iter().any(|e| matches!(e, Effect::Opaque { .. })) {
-        return GitWrite::None;
-    }
-    let touches = effects.iter().any(|e| e.root().is_some());
-    if facts.holds.is_empty() && touches {
-        GitWrite::Full
-    } else if touches {
-        GitWrite::OwnIndex
-    } else {
-        GitWrite::None
-    }
 }
 
 /// One of our own verbs and nothing else.
@@ -140,7 +126,7 @@ fn told(context: &Context<'_>, kernel: &mut Kernel, said: &str) -> Result<Vec<St
     let level = probe::offer().level;
     let asked =
         Asked { holds: &holds, git: GitWrite::None, dir, level, scratch: &scratch, switches: &[] };
-    let hits = explain(said, None, &plan(&asked, &RealDisk));
+    let hits = explain(said, None, &plan(&asked, &RealDisk::look()));
     let mut words = Vec::new();
     for hit in hits {
         let by = hit

@@ -3,10 +3,10 @@
 
 use super::context::Context;
 use super::pretool::Settled;
-use super::reply;
+use super::{notify, reply};
 use crate::kernel::StateError;
 use crate::kernel::store::{Kernel, PresenceRow};
-use crate::policy::lane::AbsPath;
+use crate::policy::lane::{AbsPath, Pid};
 use crate::policy::telling;
 use crate::policy::verdict::{Denial, Note, Verdict, What};
 use crate::shield::Reply;
@@ -38,7 +38,14 @@ pub fn send(
             lines.extend(ready(&made, denial, root));
             Ok(Sent::Told(reply::deny(&lines.join("\n"))))
         }
-        Err(why) => stay(context, kernel, settled, denial, root, &telling::plain(&why)),
+        Err(why) => match fall_back(context, root) {
+            Some(copy) => Ok(Sent::Told(reply::deny(&format!(
+                "{}\nNOT isolated: {}\na plain copy without git is at {copy}: work there",
+                telling::head(denial, &settled.facts),
+                telling::plain(&why)
+            )))),
+            None => stay(context, kernel, settled, denial, root, &telling::plain(&why)),
+        },
     }
 }
 
@@ -48,6 +55,13 @@ fn make(context: &Context<'_>, root: &AbsPath) -> Result<Made, String> {
     let inside = context.cwd.as_ref().filter(|cwd| cwd.within(root));
     let made = engine.fork(&context.actor.session, inside.unwrap_or(root));
     made.map_err(|e: TreeError| e.to_string())
+}
+
+/// A plain copy, where a setting names a folder for it.
+fn fall_back(context: &Context<'_>, root: &AbsPath) -> Option<AbsPath> {
+    let folder = context.settings.fallback.as_deref()?;
+    let engine = Engine::new(&context.home, Some(root.as_path()))?;
+    engine.fall_back(&context.actor.session, root, folder).ok()
 }
 
 fn ready(made: &Made, denial: &Denial, root: &AbsPath) -> Vec<String> {
@@ -83,6 +97,33 @@ fn ready(made: &Made, denial: &Denial, root: &AbsPath) -> Vec<String> {
     lines
 }
 
+/// Where the table notes that a session lacks the isolation that is required for it.
+fn unmet(session: &Pid) -> String {
+    format!("unmet/{session}")
+}
+
+/// A prompt of a session that lacks required isolation: one more try, then the prompt stops.
+pub fn at_prompt(context: &Context<'_>, kernel: &mut Kernel) -> Result<Option<Reply>, StateError> {
+    let key = unmet(&context.actor.session);
+    if !context.settings.require {
+        return Ok(None);
+    }
+    let Some(noted) = kernel.look(|tx| tx.meta(&key))?.filter(|n| !n.is_empty()) else {
+        return Ok(None);
+    };
+    let root = noted.lines().next().and_then(AbsPath::new);
+    match root.map(|root| make(context, &root)) {
+        None | Some(Ok(_)) => {
+            kernel.transact(|tx| tx.set_meta(&key, ""))?;
+            Ok(None)
+        }
+        Some(Err(why)) => Ok(Some(reply::block(&format!(
+            "octo: NOT isolated: {}\nisolation is required here; mend that, or set require = false (octo config edit)",
+            telling::plain(&why)
+        )))),
+    }
+}
+
 /// No tree could be made: stop where isolation is required, else go on here, said aloud.
 fn stay(
     context: &Context<'_>,
@@ -100,7 +141,9 @@ fn stay(
             ..Note::default()
         };
         tx.journal(session, What::Fork, note);
-        if !context.settings.require {
+        if context.settings.require {
+            tx.set_meta(&unmet(session), &format!("{root}\n{why}"))?;
+        } else {
             let known = tx.presence_in(root)?.into_iter().find(|p| p.session == *session);
             let since = tx.now().tick;
             let fresh = || PresenceRow {
@@ -115,6 +158,10 @@ fn stay(
         }
         Ok(())
     })?;
+    notify::person(
+        &context.settings,
+        &format!("session {session} is NOT isolated in {root}: {why}"),
+    );
     if context.settings.require {
         let text = format!(
             "{}\nNOT isolated: {why}\nisolation is required here, so nothing is written; mend that, or a person sets require = false",

@@ -2,7 +2,7 @@
 //! under `require`.
 
 use super::context::Context;
-use super::{posttool, register, reply};
+use super::{fork, posttool, register, reply};
 use crate::applet::Event;
 use crate::kernel::StateError;
 use crate::kernel::beat::{self, Seen};
@@ -25,9 +25,18 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
     };
     let mut kernel = Kernel::open(&context.home, Make::IfAbsent, PATIENCE)?;
     let words = kernel.transact(|tx| step(tx, context, silent))?;
+    if context.event == Event::UserPromptSubmit
+        && let Some(stopped) = fork::at_prompt(context, &mut kernel)?
+    {
+        return Ok(stopped);
+    }
     if context.event == Event::SessionEnd
         && let Some(engine) = Engine::new(&context.home, None)
     {
+        // `/clear` ends an id, not the conversation: its trees go on with the next one.
+        if context.payload.reason.as_deref() != Some("clear") {
+            engine.session_ended(&context.actor.session, context.settings.land);
+        }
         engine.reap_in_background();
     }
     let me = &context.actor.pid;

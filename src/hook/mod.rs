@@ -15,14 +15,18 @@ pub mod gather;
 pub mod input;
 pub mod lifecycle;
 pub mod loose;
+pub mod notify;
 pub mod observe;
 pub mod off;
+pub mod once;
 pub mod posttool;
 pub mod pretool;
+pub mod refuse;
 pub mod register;
 pub mod reply;
 pub mod site;
 pub mod start;
+pub mod trace;
 pub mod trees;
 
 use std::ffi::OsString;
@@ -63,7 +67,7 @@ pub fn main(role: Role, args: &[OsString]) -> ExitCode {
                 "octo doctor",
             );
         }
-        run(role, argument, fallback, plugin)
+        trace::around(wire.name, || run(role, argument, fallback, plugin))
     })
 }
 

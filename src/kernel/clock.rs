@@ -1,6 +1,7 @@
 //! Time and place: a clock that counts sleep, and the ids of machine, boot and pid namespace.
 //! Liveness compares these, so that a row of another boot or container is never misread.
 
+#[cfg(target_os = "linux")]
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 

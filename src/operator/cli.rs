@@ -8,7 +8,7 @@ use super::error::Done;
 use super::screen::Voice;
 use super::{
     config_cmd, doctor, explain, install, keep, manual, pause, prune, ps, recover, release, replay,
-    save, scope, statusline, top, worktree,
+    save, scope, statusline, top, uninstall, worktree,
 };
 
 /// Keeps concurrent sessions and their subagents from taking each other's work.
@@ -56,7 +56,7 @@ pub enum Command {
     /// Puts the program in place and wires the client's settings.
     Install(install::InstallArgs),
     /// Takes everything of ours away again.
-    Uninstall(install::UninstallArgs),
+    Uninstall(uninstall::UninstallArgs),
     /// Shows, checks and edits the settings.
     Config(config_cmd::ConfigArgs),
     /// Lets everything pass for a while (a person at a terminal).
@@ -94,7 +94,7 @@ pub fn run(cli: &Cli) -> Done {
         Some(Command::Scope(args)) => scope::run(args, &context),
         Some(Command::Recover(args)) => recover::run(args, &context),
         Some(Command::Install(args)) => install::install(args, &context),
-        Some(Command::Uninstall(args)) => install::uninstall(args, &context),
+        Some(Command::Uninstall(args)) => uninstall::uninstall(args, &context),
         Some(Command::Config(args)) => config_cmd::run(args, &context),
         Some(Command::Off(args)) => pause::off(args, &context),
         Some(Command::On(args)) => pause::on(args, &context),

@@ -37,6 +37,7 @@ pub mod statusline;
 pub mod table;
 pub mod top;
 pub mod tree_door;
+pub mod uninstall;
 pub mod worktree;
 pub mod worktree_init;
 

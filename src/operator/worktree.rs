@@ -28,20 +28,7 @@ pub struct WorktreeArgs {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Lists all trees with their state of this moment.
-    List {
-        /// Measure their sizes.
-        #[arg(long)]
-        size: bool,
-        /// Only those of the repository here.
-        #[arg(long)]
-        here: bool,
-        /// Also those whose folders were laid to rest.
-        #[arg(long)]
-        all: bool,
-        /// For programs.
-        #[arg(long)]
-        json: bool,
-    },
+    List(ListArgs),
     /// Shows one tree with everything known about it.
     Show {
         /// Which: an id, the beginning of one, a path or a branch.
@@ -88,9 +75,33 @@ pub enum Verb {
         /// Its folder.
         path: std::path::PathBuf,
     },
+    /// Brings a tree's work home after its session has ended (a detached process).
+    #[command(hide = true)]
+    Land {
+        /// Its folder.
+        path: std::path::PathBuf,
+    },
     /// The safe part of a clean-up (a detached process).
     #[command(hide = true)]
     Reap,
+}
+
+/// Which trees are listed, and how.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags as they are typed")]
+pub struct ListArgs {
+    /// Measure their sizes.
+    #[arg(long)]
+    pub size: bool,
+    /// Only those of the repository here.
+    #[arg(long)]
+    pub here: bool,
+    /// Also those whose folders were laid to rest.
+    #[arg(long)]
+    pub all: bool,
+    /// For programs.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What may go, one flag a risk.
@@ -119,7 +130,7 @@ pub struct ReclaimArgs {
 /// Runs `octo worktree`.
 pub fn run(args: &WorktreeArgs, context: &Context) -> Done {
     match &args.command {
-        Verb::List { size, here, all, json } => list(context, *size, *here, *all, *json),
+        Verb::List(args) => list(context, args),
         Verb::Show { tree, json } => show(context, tree.as_deref(), *json),
         Verb::Reclaim(args) => reclaim_all(args, context),
         Verb::Pin { tree } => pin(context, tree, Pin::Pinned),
@@ -132,6 +143,12 @@ pub fn run(args: &WorktreeArgs, context: &Context) -> Done {
             let door = engine_only(context)?;
             let path = canonical(path, Follow::All).ok_or_else(|| missing(path))?;
             door.prepare(&path)?;
+            Ok(())
+        }
+        Verb::Land { path } => {
+            let path = canonical(path, Follow::All).ok_or_else(|| missing(path))?;
+            let saved = engine_only(context)?.land(&path, context.settings.land)?;
+            context.screen.say(&harmless(&saved.outcome.to_string()));
             Ok(())
         }
         Verb::Reap => {
@@ -168,14 +185,14 @@ const COLUMNS: &[Column] = &[
     Column { title: "USED BY", lean: Lean::Left, least: 7 },
 ];
 
-fn list(context: &Context, size: bool, here: bool, all: bool, as_json: bool) -> Done {
+fn list(context: &Context, args: &ListArgs) -> Done {
     let engine = engine_only(context)?;
     let cwd = canonical(&context.cwd, Follow::All);
     let common = cwd.as_ref().and_then(git::root_of).map(|r| r.common);
-    let sizes = if size { Sizes::Measured } else { Sizes::Skipped };
-    let mut views = view::all(&engine.context(), common.as_ref().filter(|_| here), sizes)?;
-    views.retain(|v| all || v.state != "archived");
-    if as_json {
+    let sizes = if args.size { Sizes::Measured } else { Sizes::Skipped };
+    let mut views = view::all(&engine.context(), common.as_ref().filter(|_| args.here), sizes)?;
+    views.retain(|v| args.all || v.state != "archived");
+    if args.json {
         return context.screen.json("worktrees", json!({ "trees": views }));
     }
     if views.is_empty() {

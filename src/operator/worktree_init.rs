@@ -2,6 +2,7 @@
 //! a session's id.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -12,6 +13,9 @@ use super::tree_door::{Asker, Door};
 use crate::git::{Follow, canonical};
 use crate::policy::lane::Pid;
 use crate::worktree::{Start, State};
+
+/// A huge checkout on a busy disk takes minutes.
+const PATIENCE: Duration = Duration::from_mins(30);
 
 /// Makes the session's tree (or finds the one it has) and prints its path.
 #[derive(Debug, Args)]
@@ -57,7 +61,7 @@ pub fn run(args: &InitArgs, id: &str, context: &Context) -> Done {
         door.engine.prefs_mut().sparse.clone_from(&args.sparse);
     }
     let made = door.engine.init(&session, &from, start)?;
-    let row = if args.wait { door.engine.ready(made.row)? } else { made.row };
+    let row = if args.wait { door.engine.ready(made.row, PATIENCE)? } else { made.row };
     if !made.base.is_empty() {
         context.screen.say(&format!("{} from {}", row.branch, made.base));
     }

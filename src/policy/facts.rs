@@ -383,6 +383,8 @@ pub struct Left {
     pub root: Option<AbsPath>,
     /// Who wrote them.
     pub writer: Holder,
+    /// Who answers for them now: the writer, or who inherited from it.
+    pub owner: Holder,
 }
 
 /// Another live session that uses a root.
@@ -499,6 +501,8 @@ pub struct Facts {
     pub arms: Arms,
     /// The floor.
     pub floor: FloorFacts,
+    /// How `octo-dim` is called from the actor's shell.
+    pub dim: String,
     /// The fence stands, whole: what can't be read runs fenced instead of being refused.
     pub fenced: Fenced,
 }
@@ -532,6 +536,7 @@ impl Facts {
             own: Vec::new(),
             arms: Arms::Undeclared,
             floor: FloorFacts::default(),
+            dim: "octo-dim".to_owned(),
             fenced: Fenced::No,
         }
     }

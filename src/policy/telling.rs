@@ -96,7 +96,8 @@ fn quote(text: &str) -> String {
 #[must_use]
 pub fn own_tree(facts: &Facts, root: &AbsPath) -> String {
     format!(
-        "octo-dim --session-id {} worktree-init --repo {}",
+        "{} --session-id {} worktree-init --repo {}",
+        quote(&facts.dim),
         quote(facts.actor.session.as_str()),
         quote(&root.to_string())
     )

@@ -107,7 +107,7 @@ impl Entry {
     }
 }
 
-/// A plugin's PreToolUse entry without its test for the program: what doctor fires.
+/// A plugin's `PreToolUse` entry without its test for the program: what doctor fires.
 pub const OURS_ON_PATH: &str = "octo-hook PreToolUse --plugin || exit 2";
 
 /// Said by the wiring itself when the program is gone or has crashed.
@@ -116,7 +116,7 @@ In a terminal: octo doctor --fix (repair) or octo uninstall (remove).";
 
 /// Said by the plugin once a session when its program is not installed.
 const ABSENT: &str = "octo: plugin present, program absent: nothing is guarded. \
-Get it with: cargo install octo && octo doctor";
+Get it with: cargo install octo && octo doctor --fix";
 
 /// Entries as the `hooks` object of a settings file or of a plugin's hooks file.
 #[must_use]

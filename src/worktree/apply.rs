@@ -115,7 +115,7 @@ fn finish_burials(ctx: &Context<'_>, request: &Request, common: &AbsPath) -> Res
     for row in ctx.registry.rows(Some(common))? {
         let cut_short = matches!(row.state, State::Burying { .. });
         if row.session == request.session && cut_short {
-            let _lock = lock::tree_wait(ctx.places, &row.path)?;
+            let _lock = lock::tree_wait(ctx.places, &row.path, lock::WAIT)?;
             bury::finish(ctx, &row, &reason)?;
         }
     }

@@ -8,14 +8,15 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::apply::{self, Made};
+use super::landing::{Aim, SaveRequest, Saved, save};
 use super::plan::{Refusal, Request, Via};
 use super::row::{Setup, State, TreeRow};
 use super::table::Table;
 use super::{
-    Context, Job, Jobs, Layout, Places, Prefs, Registry, Start, TreeError, fill, lock, reap,
+    Context, Job, Jobs, Layout, Places, Prefs, Registry, Start, TreeError, fill, lock, reap, seed,
 };
 use crate::config::load::{self, Loaded};
-use crate::config::{Base, Origin, Settings, WorktreePlace};
+use crate::config::{Base, Land, Origin, Settings, WorktreePlace};
 use crate::git::{self, Follow, canonical};
 use crate::kernel::clock;
 use crate::kernel::home::Home;
@@ -23,6 +24,9 @@ use crate::policy::lane::{AbsPath, Pid};
 
 /// The reaper runs no oftener than this.
 const REAP_EVERY: Duration = Duration::from_hours(1);
+/// The client waits a minute and a half for its worktree; one of a huge repository is handed out
+/// before it is full.
+const SPAWN: Duration = Duration::from_secs(45);
 /// The name of the reaper in journals.
 pub const REAPER: &str = "octo-reaper";
 
@@ -33,6 +37,7 @@ pub struct Engine {
     jobs: Detached,
     places: Places,
     prefs: Prefs,
+    home: Home,
     now: u64,
 }
 
@@ -49,6 +54,7 @@ impl Engine {
             jobs: Detached { papers: papers.clone() },
             prefs: prefs(&loaded, &papers, project),
             places,
+            home: home.clone(),
             now: clock::unix_seconds(),
         })
     }
@@ -89,7 +95,7 @@ impl Engine {
     }
 
     /// A tree for the client (`WorktreeCreate`): the session's own when it has none yet, else a
-    /// further one. Filled when this returns, as the client starts in it at once.
+    /// further one. Filled when this returns where that can be waited for.
     pub fn create(&self, session: &Pid, cwd: &AbsPath, name: &str) -> Result<Made, TreeError> {
         let ctx = self.context();
         let rows = self.table.rows(None)?;
@@ -109,7 +115,7 @@ impl Engine {
             made.row.alias = Some(name.to_owned());
             ctx.registry.put(&made.row)?;
         }
-        made.row = self.ready(made.row)?;
+        made.row = self.ready(made.row, SPAWN)?;
         Ok(made)
     }
 
@@ -125,8 +131,9 @@ impl Engine {
         })
     }
 
-    /// Waits for a tree that is filled elsewhere, or fills it here.
-    pub fn ready(&self, row: TreeRow) -> Result<TreeRow, TreeError> {
+    /// Waits for a tree that is filled elsewhere, or fills it here. After `patience` its row is
+    /// returned as it stands: still being filled.
+    pub fn ready(&self, row: TreeRow, patience: Duration) -> Result<TreeRow, TreeError> {
         if row.state != State::Preparing {
             return Ok(row);
         }
@@ -135,7 +142,11 @@ impl Engine {
         if row.state != State::Preparing {
             return Ok(row);
         }
-        drop(lock::tree_wait(&self.places, &path)?);
+        match lock::tree_wait(&self.places, &path, patience) {
+            Ok(lock) => drop(lock),
+            Err(TreeError::Busy(_)) => return Ok(row),
+            Err(error) => return Err(error),
+        }
         let rows = self.table.rows(Some(&row.common))?;
         Ok(rows.into_iter().find(|r| r.path == path).unwrap_or(row))
     }
@@ -155,6 +166,40 @@ impl Engine {
         if !recent && std::fs::write(stamp.as_path(), "").is_ok() {
             self.jobs.detach(Job::Reap);
         }
+    }
+
+    /// A session has ended: its trees are brought home where the setting says so, in processes of
+    /// their own. Nothing is ever removed here but what the reaper would remove.
+    pub fn session_ended(&self, session: &Pid, land: Land) {
+        let own = self.of_session(session).unwrap_or_default();
+        for row in own.iter().filter(|r| r.stands()) {
+            if matches!(land, Land::Auto | Land::Pr) {
+                self.jobs.detach(Job::Land(&row.path));
+            }
+        }
+    }
+
+    /// What a detached process does for `Job::Land`.
+    pub fn land(&self, path: &AbsPath, land: Land) -> Result<Saved, TreeError> {
+        let row = self.table.rows(None)?.into_iter().find(|r| r.path == *path);
+        let row = row.ok_or_else(|| Refusal::Unknown(path.to_string()))?;
+        let aim = match land {
+            Land::Auto => Aim::Land,
+            Land::Pr => Aim::Publish,
+            Land::Ask | Land::Never => Aim::CommitOnly,
+        };
+        let by = row.session.clone();
+        save(&self.context(), &row, &SaveRequest { by, message: None, onto: None, aim })
+    }
+
+    /// A plain copy of a checkout's files in a folder of the session's own, where isolation
+    /// failed and a setting names a place.
+    pub fn fall_back(&self, session: &Pid, root: &AbsPath, to: &str) -> Result<AbsPath, TreeError> {
+        let folder = expand(&self.home, to).ok_or_else(|| Refusal::Unknown(to.to_owned()))?;
+        let copy = folder.join(session.as_str());
+        seed::plain_copy(root, &copy)?;
+        self.table.sent(session, root, &copy)?;
+        Ok(copy)
     }
 
     /// What a detached process does for `Job::Prepare`.
@@ -190,7 +235,9 @@ fn places(home: &Home, settings: &Settings, papers: AbsPath) -> Option<Places> {
     })
 }
 
-fn expand(home: &Home, folder: &str) -> Option<AbsPath> {
+/// A folder of a setting: a leading `~` is the home directory.
+#[must_use]
+pub fn expand(home: &Home, folder: &str) -> Option<AbsPath> {
     let path = match folder.strip_prefix('~') {
         Some(rest) => home.user().join(rest.trim_start_matches('/')),
         None => PathBuf::from(folder),
@@ -257,6 +304,7 @@ impl Jobs for Detached {
         command.arg0("octo").args(["worktree"]);
         match job {
             Job::Prepare(path) => command.arg("prepare").arg(path.as_path()),
+            Job::Land(path) => command.arg("land").arg(path.as_path()),
             Job::Reap => command.arg("reap"),
         };
         let log = self.papers.join("jobs.log");

@@ -26,12 +26,12 @@ pub enum Taken {
 
 /// Orders changes to a repository's trees (making, removing).
 pub fn repository(places: &Places, common: &AbsPath) -> Result<Lock, TreeError> {
-    wait(places, &format!("repo-{}", tag(common)), &format!("the worktrees of {common}"))
+    wait(places, &format!("repo-{}", tag(common)), &format!("the worktrees of {common}"), WAIT)
 }
 
 /// Orders landings on a repository's branches.
 pub fn landing(places: &Places, common: &AbsPath) -> Result<Lock, TreeError> {
-    wait(places, &format!("land-{}", tag(common)), &format!("landing in {common}"))
+    wait(places, &format!("land-{}", tag(common)), &format!("landing in {common}"), WAIT)
 }
 
 /// Says whether somebody fills or removes this tree right now.
@@ -40,8 +40,8 @@ pub fn tree(places: &Places, path: &AbsPath) -> Result<Taken, TreeError> {
 }
 
 /// Waits for a tree's lock.
-pub fn tree_wait(places: &Places, path: &AbsPath) -> Result<Lock, TreeError> {
-    wait(places, &format!("tree-{}", tag(path)), &format!("the tree {path}"))
+pub fn tree_wait(places: &Places, path: &AbsPath, patience: Duration) -> Result<Lock, TreeError> {
+    wait(places, &format!("tree-{}", tag(path)), &format!("the tree {path}"), patience)
 }
 
 /// Two repositories of one name must not share a lock; sixteen digits of the path's hash do.
@@ -61,10 +61,11 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-const WAIT: Duration = Duration::from_secs(30);
+/// How long octo's own work on a repository is waited for.
+pub const WAIT: Duration = Duration::from_secs(30);
 
-fn wait(places: &Places, name: &str, what: &str) -> Result<Lock, TreeError> {
-    let deadline = Instant::now() + WAIT;
+fn wait(places: &Places, name: &str, what: &str, patience: Duration) -> Result<Lock, TreeError> {
+    let deadline = Instant::now() + patience;
     let mut pause = Duration::from_millis(2);
     loop {
         match attempt(places, name)? {

@@ -19,11 +19,13 @@ pub mod fill;
 pub mod keep;
 pub mod landing;
 pub mod lock;
+pub mod name;
 pub mod plan;
 pub mod ports;
 pub mod procs;
 pub mod reap;
 pub mod recover;
+pub mod refusal;
 pub mod row;
 pub mod scope;
 pub mod seed;
@@ -34,7 +36,7 @@ pub mod view;
 #[cfg(test)]
 mod tests;
 
-pub use plan::Refusal;
+pub use refusal::Refusal;
 pub use row::{Copied, Pin, Ports, Setup, State, TreeRow};
 
 /// Where trees and their papers live on this machine.
@@ -181,6 +183,8 @@ pub trait Jobs: Sync {
 pub enum Job<'a> {
     /// Fill the tree that is registered at this path, run its setup commands.
     Prepare(&'a AbsPath),
+    /// Bring the work in the tree at this path home: its session has ended.
+    Land(&'a AbsPath),
     /// Remove what is landed and clean, delete what was put aside for deletion.
     Reap,
 }

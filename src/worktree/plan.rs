@@ -3,9 +3,10 @@
 //! did not make for this very session: an old branch of the same name once became a wrong base.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::PathBuf;
 
+use super::name::{folder_name, stable};
+pub use super::refusal::{Refusal, short};
 use super::row::TreeRow;
 use super::{Start, State};
 use crate::git::discover::{Head, Standing, Tree};
@@ -140,115 +141,6 @@ pub enum FromBranch {
     Kept,
 }
 
-/// Why there is no tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    /// The id cannot name a session for long; the reason.
-    Id(String, &'static str),
-    /// No git there.
-    NotARepository(AbsPath),
-    /// No work tree there.
-    Bare(AbsPath),
-    /// `.git` does not add up.
-    Unreadable(AbsPath),
-    /// Inside a linked worktree.
-    Linked {
-        /// Where it was asked for.
-        at: AbsPath,
-        /// Where to ask instead.
-        main: AbsPath,
-    },
-    /// No commit yet.
-    Unborn(AbsPath),
-    /// The revision names no commit.
-    NoSuchRev(String),
-    /// A branch is checked out elsewhere.
-    Held {
-        /// The branch.
-        branch: String,
-        /// The tree that has it.
-        holder: AbsPath,
-    },
-    /// A branch named `dim` leaves no room for `dim/…`.
-    Prefix(String),
-    /// No free name was found.
-    NoName(AbsPath),
-    /// The disk is nearly full.
-    Space {
-        /// Free bytes.
-        free: u64,
-        /// The floor.
-        floor: u64,
-        /// Trees that could go, largest first.
-        reclaimable: Vec<String>,
-    },
-    /// The main checkout, or the default branch, is nobody's to remove.
-    Main(AbsPath),
-    /// octo did not make it.
-    Foreign(AbsPath),
-    /// There is no such tree.
-    Unknown(String),
-    /// A tree that must be kept, and why.
-    Kept(String, Vec<String>),
-    /// Somebody else has work there.
-    Occupied(AbsPath, Vec<String>),
-    /// Not now, for this reason.
-    NotNow(String),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Id(id, why) => write!(f, "`{}` is no session id: {why}", id.escape_debug()),
-            Self::NotARepository(at) => write!(f, "{at} is not in a git repository"),
-            Self::Bare(at) => write!(f, "{at} is a bare repository: there is no checkout to copy"),
-            Self::Unreadable(at) => {
-                write!(f, "{at}: its .git does not name a repository that names it back")
-            }
-            Self::Linked { at, main } => {
-                write!(
-                    f,
-                    "{at} is a linked worktree itself; ask from the main checkout: --repo {main}"
-                )
-            }
-            Self::Unborn(at) => write!(f, "{at} has no commit yet: make one first"),
-            Self::NoSuchRev(rev) => write!(f, "`{rev}` names no commit"),
-            Self::Held { branch, holder } => {
-                write!(f, "branch {branch} is checked out in {holder}")
-            }
-            Self::Prefix(commit) => {
-                write!(
-                    f,
-                    "a branch named `dim` ({}) leaves no room for dim/…: rename it",
-                    short(commit)
-                )
-            }
-            Self::NoName(folder) => write!(f, "no free name in {folder}"),
-            Self::Space { free, floor, reclaimable } => {
-                write!(f, "{} MiB free, {} must remain", free >> 20, floor >> 20)?;
-                if !reclaimable.is_empty() {
-                    write!(f, "; reclaimable: {}", reclaimable.join(", "))?;
-                }
-                Ok(())
-            }
-            Self::Main(at) => write!(f, "{at} is the main checkout: octo never removes it"),
-            Self::Foreign(at) => write!(f, "{at} was not made by octo: octo never removes it"),
-            Self::Unknown(what) => write!(f, "no tree of octo is called {what}"),
-            Self::Kept(id, why) => write!(f, "{id} is kept: {}", why.join("; ")),
-            Self::Occupied(at, who) => write!(f, "{at} is in use by {}", who.join(", ")),
-            Self::NotNow(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for Refusal {}
-
-/// The first digits of a commit id, as people read them.
-#[must_use]
-pub fn short(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
-}
-
 /// Decides what a request gets.
 pub fn create(request: &Request, facts: &CreateFacts) -> Result<Decision, Refusal> {
     let session = request.session.as_str();
@@ -283,41 +175,6 @@ pub fn create(request: &Request, facts: &CreateFacts) -> Result<Decision, Refusa
     notes.extend(handed_on);
     let branch = format!("{PREFIX}{id}");
     Ok(Decision::New(base.plan(id, branch, sub(request, root), facts, notes)))
-}
-
-/// Whether an id can name a session, its branch and its folder.
-pub fn stable(id: &str, host: &str) -> Result<(), Refusal> {
-    let no = |why| Err(Refusal::Id(id.to_owned(), why));
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let stem =
-        id.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['-', '_', '.', ':']);
-    let host_stem = host.split('.').next().unwrap_or(host);
-    if id.is_empty() {
-        return no("it is empty");
-    }
-    if id.bytes().all(|b| b.is_ascii_digit()) {
-        return no("it looks like a process number, which the next process will have too");
-    }
-    if !host_stem.is_empty() && [id, stem].iter().any(|s| *s == host || *s == host_stem) {
-        return no("it is made from the machine's name, which all its sessions share");
-    }
-    if !id.chars().all(plain) || id.len() > 200 {
-        return no("a branch and a folder must be able to carry it whole");
-    }
-    let odd = id.starts_with(['-', '.']) || id.ends_with('.') || id.contains("..");
-    let lock = id.rsplit_once('.').is_some_and(|(_, end)| end == "lock");
-    if odd || lock {
-        return no("git refuses it as a branch name");
-    }
-    Ok(())
-}
-
-/// A name as a folder and a branch can carry it; told apart by the session's id before it.
-fn folder_name(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
-    let name: String = name.chars().take(60).map(plain).collect();
-    let name = name.trim_matches('-');
-    if name.is_empty() { "tree".to_owned() } else { name.to_owned() }
 }
 
 fn repository<'a>(request: &Request, facts: &'a CreateFacts) -> Result<&'a Root, Refusal> {
@@ -532,4 +389,93 @@ fn free_name(id: &str, facts: &CreateFacts) -> Result<(String, Vec<String>), Ref
         .find(|name| free(name))
         .map(|name| (name, note.into_iter().collect()))
         .ok_or_else(|| Refusal::NoName(facts.folder.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(path: &str) -> AbsPath {
+        AbsPath::new(path).unwrap()
+    }
+
+    fn facts() -> CreateFacts {
+        let root = Root {
+            path: at("/w/app"),
+            kind: RootKind::Main,
+            git_dir: at("/w/app/.git"),
+            common: at("/w/app/.git"),
+        };
+        let tip = |branch: &str, commit: &str| {
+            Some(Tip { branch: Some(branch.into()), commit: commit.into() })
+        };
+        CreateFacts {
+            host: "host".into(),
+            root: Some(root),
+            bare: None,
+            head: tip("topic", "c2"),
+            default: tip("origin/main", "c1"),
+            distance: Some((1, 0)),
+            unpublished: Unpublished::None,
+            rev: None,
+            rows: Vec::new(),
+            trees: Vec::new(),
+            branches: BTreeMap::new(),
+            folder: at("/t/app"),
+            occupied: BTreeSet::new(),
+            free: 100,
+            floor: 10,
+        }
+    }
+
+    fn request(start: Start) -> Request {
+        let session = Pid::new("s-1").unwrap();
+        Request { session, name: None, from: at("/w/app/lib"), via: Via::Command, start }
+    }
+
+    fn planned(start: Start, facts: &CreateFacts) -> Plan {
+        let decision = create(&request(start), facts).unwrap();
+        let Decision::New(plan) = decision else { panic!("{decision:?}") };
+        plan
+    }
+
+    #[test]
+    fn the_base_is_head_unless_a_neighbour_or_a_setting_says_otherwise() {
+        let base = |start, facts: &CreateFacts| {
+            let plan = planned(start, facts);
+            (plan.commit, plan.target)
+        };
+        let pair = |commit: &str, target: &str| (commit.to_owned(), Some(target.to_owned()));
+        assert_eq!(base(Start::Head, &facts()), pair("c2", "topic"));
+        assert_eq!(base(Start::Fresh, &facts()), pair("c1", "main"));
+        let beside = CreateFacts { unpublished: Unpublished::Foreign, ..facts() };
+        assert_eq!(base(Start::Head, &beside), pair("c1", "main"));
+        let local = CreateFacts { default: None, ..beside };
+        assert_eq!(base(Start::Head, &local), pair("c2", "topic"));
+        let named = CreateFacts { rev: Some("c9".into()), ..facts() };
+        assert_eq!(base(Start::Rev("v1".into()), &named), pair("c9", "topic"));
+        let unknown = create(&request(Start::Rev("v1".into())), &facts());
+        assert_eq!(unknown, Err(Refusal::NoSuchRev("v1".into())));
+    }
+
+    #[test]
+    fn what_is_taken_is_never_adopted() {
+        let mut facts = facts();
+        assert_eq!(planned(Start::Head, &facts).path, at("/t/app/s-1"));
+        facts.occupied.insert("s-1".into());
+        facts.branches.insert("dim/s-1-2".into(), "old".into());
+        let plan = planned(Start::Head, &facts);
+        assert_eq!((plan.path, plan.branch.as_str()), (at("/t/app/s-1-3"), "dim/s-1-3"));
+        facts.branches.insert("dim".into(), "old".into());
+        assert!(matches!(create(&request(Start::Head), &facts), Err(Refusal::Prefix(_))));
+        assert_eq!(plan.sub, Some(PathBuf::from("lib")));
+    }
+
+    #[test]
+    fn a_full_disk_and_an_unborn_branch_are_refused() {
+        let full = CreateFacts { free: 9, ..facts() };
+        assert!(matches!(create(&request(Start::Head), &full), Err(Refusal::Space { .. })));
+        let unborn = CreateFacts { head: None, ..facts() };
+        assert!(matches!(create(&request(Start::Head), &unborn), Err(Refusal::Unborn(_))));
+    }
 }

@@ -98,6 +98,20 @@ pub fn bring(
     Ok(seeded)
 }
 
+/// Copies what git tracks or would track into a folder of its own, without any git.
+pub fn plain_copy(root: &AbsPath, to: &AbsPath) -> Result<(), TreeError> {
+    let git = Git::new(root.as_path());
+    let out = git.run(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
+    for path in out.fields().map(PathBuf::from) {
+        let (from, to) = (root.as_path().join(&path), to.as_path().join(&path));
+        let Ok(meta) = std::fs::symlink_metadata(&from) else { continue };
+        if meta.is_file() && std::fs::symlink_metadata(&to).is_err() {
+            copy(&from, &to, path, meta.permissions().mode())?;
+        }
+    }
+    Ok(())
+}
+
 /// Ignored files of a tree that nothing else has: not what was copied in and is unchanged, not
 /// what tools build.
 pub fn own_ignored(root: &Root, folder: &AbsPath, copied: &[Copied]) -> Result<Own, TreeError> {

@@ -79,7 +79,7 @@ impl Heard {
 
     /// Every line the model was given that contains `words`, for a message when a test fails.
     pub(crate) fn lines(&self, words: &str) -> Vec<String> {
-        let messages = self.requests.iter().flat_map(|r| r["messages"].as_array()).flatten();
+        let messages = self.requests.iter().filter_map(|r| r["messages"].as_array()).flatten();
         let given = messages.filter(|message| message["role"] != "assistant");
         let lines = given.flat_map(|message| texts(&message["content"])).flat_map(str::lines);
         lines.filter(|line| line.contains(words)).map(str::to_owned).collect()

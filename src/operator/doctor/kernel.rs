@@ -12,8 +12,9 @@ use crate::kernel::home::Home;
 use crate::kernel::off::pauses;
 use crate::kernel::store::{Kernel, Make};
 use crate::operator::context::Context;
+use crate::operator::model::{Snapshot, Standing};
 use crate::operator::replay;
-use crate::operator::screen::age;
+use crate::operator::screen::{age, harmless};
 
 /// Long enough for any healthy holder of the lock.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -26,6 +27,7 @@ pub(super) fn check(context: &Context) -> Vec<Finding> {
         return vec![Finding::ok("kernel.table", "no hook has run yet")];
     }
     let mut findings = vec![table(&home), size(&home, context), journals(&home)];
+    findings.extend(sessions(&home, context));
     findings.extend(modes(&home));
     findings.extend(network(&home));
     findings.extend(off(&home));
@@ -61,6 +63,37 @@ fn table(home: &Home) -> Finding {
     }
 }
 
+/// When each live session was last heard through a hook, and which need a person.
+fn sessions(home: &Home, context: &Context) -> Vec<Finding> {
+    let Ok(picture) = Snapshot::take(home, context.settings.lease_seconds) else {
+        return Vec::new();
+    };
+    let live = || picture.processes.iter().filter(|process| process.state == Standing::Live);
+    let heard: Vec<String> = live()
+        .filter(|process| process.kind == "session")
+        .map(|process| format!("{} {} ago", harmless(&process.short), age(process.seen)))
+        .collect();
+    let mut findings = Vec::new();
+    if !heard.is_empty() {
+        let text = format!("last hook of each live session: {}", heard.join(", "));
+        findings.push(Finding::ok("session.heard", text));
+    }
+    for process in live().filter(|process| process.in_a_row >= STUCK) {
+        let short = harmless(&process.short);
+        let text = format!("{short} was refused the same call {} times", process.in_a_row);
+        let fix = format!("octo replay {short} --denies");
+        findings.push(Finding::warn("session.stuck", text, fix));
+    }
+    for process in &picture.processes {
+        for tree in process.trees.iter().filter(|tree| tree.retry.is_some()) {
+            let text = format!("{} is {}", harmless(&tree.branch), harmless(&tree.state));
+            let fix = harmless(tree.retry.as_deref().unwrap_or_default());
+            findings.push(Finding::warn("session.landing", text, fix));
+        }
+    }
+    findings
+}
+
 fn journals(home: &Home) -> Finding {
     let journals = match replay::read(home) {
         Ok(journals) => journals,
@@ -76,6 +109,9 @@ fn journals(home: &Home) -> Finding {
     let text = format!("{flawed} of {} journals were changed outside octo", journals.len());
     Finding::warn("kernel.journals", text, "octo replay --verify")
 }
+
+/// Refusals of one call in a row that only a person ends.
+const STUCK: u64 = 3;
 
 /// Bytes of all files below a folder.
 pub(super) fn bytes_below(folder: &Path) -> u64 {

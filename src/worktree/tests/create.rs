@@ -226,6 +226,80 @@ fn m109_a_sparse_cone_is_inherited_or_set() {
 }
 
 #[test]
+fn m176_a_separate_git_directory_is_a_repository_like_any_other() {
+    let bench = Bench::new();
+    git(&bench.top, &["clone", "-q", "--separate-git-dir=store.git", "app", "apart"]);
+    let mut request = bench.request("s-1");
+    request.from = bench.top.join("apart");
+    let row = apply::create(&bench.ctx(), &request).unwrap().row;
+    assert_eq!(read(&row.path, "b.txt"), "b\n");
+    assert_eq!((&row.common, &row.main), (&bench.top.join("store.git"), &request.from));
+    // From inside a tree of it: the main checkout cannot be named, its repository can.
+    let mut fork = bench.request("s-2");
+    fork.from = row.path.clone();
+    fork.via = Via::Fork;
+    let second = apply::create(&bench.ctx(), &fork).unwrap().row;
+    assert_eq!(read(&second.path, "b.txt"), "b\n");
+    assert_eq!(second.common, row.common);
+}
+
+#[test]
+fn m112_relative_pointers_are_read_like_absolute_ones() {
+    let bench = Bench::new();
+    let row = bench.tree("s-1");
+    let root = git::root_of(&row.path).unwrap();
+    write(&row.path, ".git", "gitdir: ../../../../app/.git/worktrees/s-1\n");
+    write(&root.git_dir, "gitdir", "../../../../octorato/arm/app/s-1/.git\n");
+    assert_eq!(git::root_of(&row.path.join("src")).unwrap(), root);
+    assert_eq!(bench.tree("s-1").path, row.path);
+}
+
+#[test]
+fn a_tree_handed_on_leaves_its_session_a_fresh_one() {
+    let bench = Bench::new();
+    let row = bench.tree("s-1");
+    let other = Pid::new("s-2").unwrap();
+    let adopted = crate::worktree::care::adopt(&bench.ctx(), &row.path, &other).unwrap();
+    assert_eq!((adopted.session, adopted.path), (other, row.path.clone()));
+    let made = apply::create(&bench.ctx(), &bench.request("s-1")).unwrap();
+    assert_ne!((&made.row.path, &made.row.branch), (&row.path, &row.branch));
+    assert!(made.notes.join(" ").contains("handed on to session s-2"), "{:?}", made.notes);
+    assert_eq!(bench.tree("s-2").path, row.path);
+    // Moved by hand: git and the register are told.
+    let moved = bench.top.join("moved");
+    std::fs::rename(made.row.path.as_path(), moved.as_path()).unwrap();
+    assert_eq!(crate::worktree::care::repair(&bench.ctx(), &moved).unwrap().path, moved);
+    assert_eq!(bench.tree("s-1").path, moved);
+}
+
+#[test]
+fn skip_worktree_flags_are_carried_over() {
+    let bench = Bench::new();
+    git(&bench.main, &["update-index", "--skip-worktree", "b.txt"]);
+    write(&bench.main, "b.txt", "pinned here\n");
+    let row = bench.tree("s-1");
+    assert!(git(&row.path, &["ls-files", "-t", "b.txt"]).starts_with('S'));
+    assert_eq!(git(&row.path, &["ls-files", "-t", "a.txt"]), "H a.txt");
+}
+
+#[test]
+fn m108_lfs_without_its_program_leaves_pointers_and_a_note() {
+    let bench = Bench::new();
+    write(&bench.main, "big.bin", "version https://git-lfs.github.com/spec/v1\n");
+    git(&bench.main, &["add", "-A"]);
+    git(&bench.main, &["commit", "-qm", "pointer"]);
+    write(&bench.main, ".gitattributes", "*.bin filter=lfs\n");
+    git(&bench.main, &["add", ".gitattributes"]);
+    git(&bench.main, &["commit", "-qm", "lfs"]);
+    for (key, value) in [("smudge", "no-such-lfs smudge"), ("required", "true")] {
+        git(&bench.main, &["config", &format!("filter.lfs.{key}"), value]);
+    }
+    let row = bench.tree("s-1");
+    assert!(read(&row.path, "big.bin").starts_with("version"));
+    assert!(row.notes.iter().any(|n| n.contains("git-lfs")), "{:?}", row.notes);
+}
+
+#[test]
 fn m117_hooks_run_or_are_said_to_be_off() {
     let bench = Bench::new();
     let hook = bench.main.join(".git/hooks/post-checkout");

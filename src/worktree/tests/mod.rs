@@ -145,6 +145,7 @@ impl Bench {
         git(&main, &["config", "user.name", "dev"]);
         git(&main, &["config", "user.email", "dev@example.org"]);
         git(&main, &["config", "commit.gpgsign", "false"]);
+        git(&main, &["config", "core.fsync", "none"]);
         write(&main, "a.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n");
         write(&main, "b.txt", "b\n");
         write(&main, "src/x.rs", "fn x() {}\n");

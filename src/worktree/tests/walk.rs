@@ -1,7 +1,7 @@
 //! The loss test: sessions write, stage, commit, stash, reset, crash, save, archive and are
 //! reclaimed in random order, and at the end every line ever written is somewhere.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::*;
@@ -56,12 +56,11 @@ fn archive(bench: &Bench, row: &TreeRow, risks: &[Risk]) {
 fn child() {
     let Some(top) = child_top() else { return };
     let bench = Bench::at(&top);
-    for session in SESSIONS {
-        if let Ok(made) = apply::create(&bench.ctx(), &bench.request(session)) {
-            archive(&bench, &made.row, &[]);
-            archive(&bench, &made.row, &[Risk::Dirty, Risk::Unlanded]);
-            drop(apply::create(&bench.ctx(), &bench.request(session)));
-        }
+    let session = read(&top, "victim");
+    if let Ok(made) = apply::create(&bench.ctx(), &bench.request(&session)) {
+        archive(&bench, &made.row, &[]);
+        archive(&bench, &made.row, &[Risk::Dirty, Risk::Unlanded]);
+        drop(apply::create(&bench.ctx(), &bench.request(&session)));
     }
 }
 
@@ -88,7 +87,11 @@ fn destructive(bench: &Bench, row: &TreeRow, args: &[&str]) {
 /// Every line in every blob that a ref reaches, and in every file of every tree.
 fn lines_anywhere(bench: &Bench) -> BTreeSet<String> {
     let main = Git::new(bench.main.as_path());
-    let objects = main.text(&["rev-list", "--objects", "--all"]).unwrap();
+    // Older entries of the stash are held by its reflog, which is what `git stash list` reads.
+    let stash = main.text(&["log", "-g", "--format=%H", "refs/stash"]).unwrap_or_default();
+    let mut args = vec!["rev-list", "--objects", "--all"];
+    args.extend(stash.lines());
+    let objects = main.text(&args).unwrap();
     let ids: String =
         objects.lines().filter_map(|l| l.split(' ').next()).flat_map(|id| [id, "\n"]).collect();
     let all = main.input(ids).run(&["cat-file", "--batch"]).unwrap().stdout;
@@ -118,56 +121,54 @@ fn ten_thousand_steps_lose_nothing() {
     let mut bench = Bench::new();
     let mut dice = Dice(20_261_129);
     let mut written = Vec::new();
+    let mut crashes = 0;
+    let mut rows: BTreeMap<&str, TreeRow> = BTreeMap::new();
     for step in 0..STEPS {
         bench.now += 60;
         let session = SESSIONS[dice.below(SESSIONS.len())];
-        let known = bench.registry.rows(None).unwrap().into_iter().find(|r| r.id == session);
-        let row = match known {
-            Some(row) if exists(row.path.join(".git").as_path()) && row.stands() => row,
-            Some(_) | None => bench.tree(session),
-        };
-        match dice.below(1_000) {
-            0..900 => {
+        let known = rows.get(session).filter(|r| exists(r.path.join(".git").as_path()));
+        let row = known.cloned().unwrap_or_else(|| bench.tree(session));
+        rows.insert(session, row.clone());
+        match dice.below(2_000) {
+            0..1_900 => {
                 let line = format!("line {step} of {session}");
                 append(&row, &mut dice, &line);
                 written.push(line);
             }
-            900..930 => {
+            1_900..1_930 => {
                 git(&row.path, &["add", "-A"]);
             }
-            930..955 => {
+            1_930..1_955 => {
                 drop(Git::new(row.path.as_path()).ask(&["commit", "-qam", "work"]));
             }
-            955..960 => destructive(&bench, &row, &["reset", "-q", "--hard"]),
-            960..963 => destructive(&bench, &row, &["clean", "-fdq"]),
-            963..966 => destructive(&bench, &row, &["checkout", "-q", "--", "."]),
-            966..968 => drop(Git::new(row.path.as_path()).ask(&["stash", "-q"])),
-            968..970 => {
+            1_955..1_960 => destructive(&bench, &row, &["reset", "-q", "--hard"]),
+            1_960..1_963 => destructive(&bench, &row, &["clean", "-fdq"]),
+            1_963..1_966 => destructive(&bench, &row, &["checkout", "-q", "--", "."]),
+            1_966..1_968 => drop(Git::new(row.path.as_path()).ask(&["stash", "-q"])),
+            1_968..1_970 => {
                 drop(Git::new(row.path.as_path()).ask(&["commit", "-q", "--amend", "--no-edit"]));
             }
-            970..984 => {
+            1_970..1_984 => {
                 let by = row.session.clone();
                 let wish = SaveRequest { by, message: None, onto: None, aim: Aim::Land };
                 drop(save(&bench.ctx(), &row, &wish));
             }
-            984..989 => archive(&bench, &row, &[]),
-            989..993 => archive(&bench, &row, &[Risk::Dirty, Risk::Unlanded]),
-            993..996 => {
+            1_984..1_989 => archive(&bench, &row, &[]),
+            1_989..1_994 => archive(&bench, &row, &[Risk::Dirty, Risk::Unlanded]),
+            1_994..1_995 => {
                 bench.now += 90_000;
                 drop(reap(&bench.ctx(), &Pid::new("reaper").unwrap()));
             }
             _ => {
-                die_at(
-                    "worktree::tests::walk::child",
-                    POINTS[dice.below(POINTS.len())],
-                    &bench.top,
-                );
+                write(&bench.top, "victim", session);
+                let point = POINTS[dice.below(POINTS.len())];
+                crashes += u32::from(die_at("worktree::tests::walk::child", point, &bench.top));
             }
         }
     }
     let found = lines_anywhere(&bench);
     let lost: Vec<&String> = written.iter().filter(|line| !found.contains(*line)).collect();
-    assert!(written.len() > 8_000);
+    assert!(written.len() > 8_000 && crashes > 5, "{crashes} crashes");
     assert!(
         lost.is_empty(),
         "{} of {} lost: {:?}",
