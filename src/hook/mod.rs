@@ -13,6 +13,8 @@ pub mod floor;
 pub mod fork;
 pub mod gather;
 pub mod input;
+#[cfg(test)]
+mod interleaving;
 pub mod lifecycle;
 pub mod loose;
 pub mod notify;

@@ -4,6 +4,8 @@ pub mod facts;
 pub mod gate;
 pub mod lane;
 pub mod program;
+#[cfg(test)]
+mod properties;
 pub mod rules;
 pub mod scope;
 pub mod shell;
