@@ -159,7 +159,8 @@ impl Gather<'_, '_, '_> {
         let age = self.tx.now().tick.since(row.since);
         if row.writer != me {
             let writer = self.registry.holder(self.tx, &row.writer, age)?;
-            left.push(Left { path: row.path.clone(), root: row.root.clone(), writer });
+            let owner = self.registry.holder(self.tx, &heir, age)?;
+            left.push(Left { path: row.path.clone(), root: row.root.clone(), writer, owner });
         }
         if row.family && self.registry.descends(self.tx, &me, &heir)? {
             return Ok(None);

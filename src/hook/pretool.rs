@@ -7,25 +7,20 @@ use super::fork::{self, Sent};
 use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
-use super::{arms, claims, delegate, fencing, floor, notify, register, reply, trees};
+use super::{arms, claims, delegate, fencing, floor, notify, once, refuse, register, reply, trees};
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
 use crate::kernel::store::{CallRow, Kernel, Make, PATIENCE, ProcessRow, Tx};
 use crate::kernel::{StateError, log};
 use crate::policy::facts::{Arms, Effect, Facts};
-use crate::policy::lane::Pid;
 use crate::policy::rules::{self, ALL_GATES, Gate};
-use crate::policy::verdict::{Denial, Note, Outcome, Party, Verdict, What};
+use crate::policy::verdict::{Denial, Outcome, Verdict};
 use crate::policy::{self, telling};
 use crate::shield::Reply;
 
 /// Times a decision is taken again because git had to be asked.
 const ROUNDS: usize = 4;
-/// Most processes of a circle of waiting that are followed.
-const LONGEST_RING: usize = 9;
-/// A call seen again within this many seconds is the same call under another name.
-const SAME_CALL: u64 = 120;
 
 /// Which gates a name runs.
 #[must_use]
@@ -162,8 +157,8 @@ fn decide(
 ) -> Result<Round, StateError> {
     let row = register::ensure(tx, context, silent)?;
     let mut registry = Registry::new(context.settings.lease_seconds);
-    let call = call_key(context);
-    if let Some(said) = already_said(tx, context, call.as_deref())? {
+    let call = once::key(context);
+    if let Some(said) = once::said(tx, context, call.as_deref())? {
         let outcome = Outcome {
             verdict: Verdict::Allow,
             claims: Vec::new(),
@@ -175,7 +170,7 @@ fn decide(
         let settled = Settled { outcome, facts: still.clone(), row, notices: Vec::new(), said };
         return Ok(Round::Settled(Box::new(settled)));
     }
-    let gathered =
+    let mut gathered =
         Gather { tx, registry: &mut registry, context, disk, asked }.run(effects, still)?;
     let mut outcome = policy::decide(effects, &gathered.facts, gates(context.role));
     if let Verdict::Deny(denial) = &outcome.verdict
@@ -189,7 +184,6 @@ fn decide(
         claims::end_clean(tx, hold)?;
     }
     let mut row = row;
-    let mut gathered = gathered;
     match &outcome.verdict {
         Verdict::Allow => {
             if tool == Tool::Delegate {
@@ -199,7 +193,7 @@ fn decide(
             if gates(context.role).contains(&Gate::Lane) {
                 claims::take(tx, context, &mut registry, &gathered.facts, effects, &outcome)?;
             }
-            if !keeps_first(tx, context, call.as_deref(), &outcome)? {
+            if !once::keeps(tx, context, call.as_deref(), &outcome)? {
                 outcome.keeps.clear();
                 outcome.notices.clear();
             }
@@ -212,8 +206,8 @@ fn decide(
         Verdict::Deny(denial) => {
             // What else is the caller's own, for the remedy; nobody else needs it.
             gathered.facts.own = gather::own(tx, &context.actor.pid)?;
-            gathered.facts.dim = callable("octo-dim");
-            record_denial(tx, context, denial, &mut row)?;
+            gathered.facts.dim = refuse::callable("octo-dim");
+            refuse::record(tx, context, denial, &mut row)?;
         }
     }
     // Who is sent to a tree of its own hears the rest at its next event.
@@ -225,7 +219,7 @@ fn decide(
         let roots = claims::tips_before(effects, &gathered.facts);
         let verdict = match &outcome.verdict {
             Verdict::Allow => None,
-            Verdict::Deny(denial) => Some(told(denial, &gathered.facts, &row)),
+            Verdict::Deny(denial) => Some(refuse::told(denial, &gathered.facts, &row)),
         };
         // A session that is sent away may have to stay after all: that is judged anew.
         let sent_away = outcome.fork.is_some();
@@ -238,127 +232,12 @@ fn decide(
     Ok(Round::Settled(Box::new(Settled { outcome, facts, row, notices, said: None })))
 }
 
-/// A call's key in the table. Ids are unique in a client, not on a machine.
-fn call_key(context: &Context<'_>) -> Option<String> {
-    context.payload.call().map(|id| format!("{}/{id}", context.actor.pid))
-}
-
-/// What was said about this very call under another name: the words of its refusal, or nothing
-/// when it passed all gates.
-fn already_said(
-    tx: &Tx<'_>,
-    context: &Context<'_>,
-    key: Option<&str>,
-) -> Result<Option<String>, StateError> {
-    let Some(key) = key else { return Ok(None) };
-    let row = tx.call(key)?.filter(|row| context.now.tick.since(row.at) <= SAME_CALL);
-    Ok(row.and_then(|row| row.verdict))
-}
-
-/// Whether this name of ours is the one that holds the bytes an allowed call is about to take:
-/// one that judges lanes, and the first of them to see the call.
-fn keeps_first(
-    tx: &mut Tx<'_>,
-    context: &Context<'_>,
-    call: Option<&str>,
-    outcome: &Outcome,
-) -> Result<bool, StateError> {
-    if outcome.keeps.is_empty() {
-        return Ok(true);
-    }
-    if !gates(context.role).contains(&Gate::Lane) {
-        return Ok(false);
-    }
-    let Some(id) = call.map(|call| format!("{call}#kept")) else { return Ok(true) };
-    let now = context.now.tick;
-    if tx.call(&id)?.is_some_and(|row| now.since(row.at) <= SAME_CALL) {
-        return Ok(false);
-    }
-    let pid = context.actor.pid.clone();
-    tx.put_call(&CallRow { id, pid, at: now, verdict: None, roots: Vec::new() })?;
-    Ok(true)
-}
-
 /// Whether more of git could change this denial.
 fn hangs_on_git(denial: &Denial) -> bool {
     denial.rule.0.starts_with("tree.")
         || denial.rule.0.starts_with("lane.")
         || denial.rule.0.starts_with("shell.")
         || denial.rule.0.starts_with("shared.")
-}
-
-/// How a shell calls one of our names: plainly where it is on PATH, else by its whole path.
-fn callable(name: &str) -> String {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    if std::env::split_paths(&path).any(|dir| dir.join(name).is_file()) {
-        return name.to_owned();
-    }
-    let program = std::env::current_exe().ok();
-    let beside = program.as_deref().and_then(std::path::Path::parent).map(|dir| dir.join(name));
-    beside
-        .filter(|path| path.is_file())
-        .map_or_else(|| name.to_owned(), |path| path.display().to_string())
-}
-
-fn record_denial(
-    tx: &mut Tx<'_>,
-    context: &Context<'_>,
-    denial: &Denial,
-    row: &mut ProcessRow,
-) -> Result<(), StateError> {
-    let gate = rules::find(denial.rule.0).map(|(gate, ..)| gate.to_owned());
-    let note = Note {
-        rule: Some(denial.rule.0.to_owned()),
-        gate,
-        target: Some(
-            denial
-                .target
-                .as_ref()
-                .map_or_else(|| telling::plain(&denial.what), ToString::to_string),
-        ),
-        root: denial.root.as_ref().map(ToString::to_string),
-        holder: denial.holder.as_ref().map(|(h, _)| Party::from(h)),
-        tool: Some(context.payload.tool().to_owned()),
-        call: context.payload.call().map(str::to_owned),
-        ..Note::default()
-    };
-    tx.journal(&row.pid, What::Deny, note);
-    let key = format!("{} {}", denial.rule.0, denial.what);
-    row.in_a_row = if row.last_denied.as_deref() == Some(&key) { row.in_a_row + 1 } else { 1 };
-    row.last_denied = Some(key);
-    row.denials += 1;
-    row.seen = context.now.tick;
-    row.waits_for = denial.holder.as_ref().map(|(h, _)| h.pid.clone());
-    tx.put_process(row)?;
-    if let Some((holder, _)) = &denial.holder
-        && denial.rule.0.starts_with("lane.")
-        && row.in_a_row == 1
-    {
-        let text = format!(
-            "octo: {} was refused {} because you hold it; if you are done with it: octo yield {}",
-            row.pid,
-            telling::plain(&denial.what),
-            denial.target.as_ref().map_or(String::new(), ToString::to_string)
-        );
-        tx.notify(&holder.pid, &text)?;
-    }
-    Ok(())
-}
-
-/// The words of a denial, with what only the table knows: repetition and waiting in a circle.
-fn told(denial: &Denial, facts: &Facts, row: &ProcessRow) -> String {
-    let mut text = telling::tell(denial, facts);
-    if row.in_a_row >= notify::PATIENCE {
-        text = format!(
-            "the same command was refused {}x; repeating it won't help. A person can look: octo ps{}\n{text}",
-            row.in_a_row,
-            denial
-                .holder
-                .as_ref()
-                .map_or(String::new(), |(h, _)| format!("; octo ps --release {}", h.pid)),
-        );
-    }
-    text
 }
 
 /// What came of a decision.
@@ -396,7 +275,7 @@ fn finish(
                     Sent::Stays(word) => Finished::Again(word),
                 });
             }
-            let mut lines = vec![told(denial, &settled.facts, &settled.row)];
+            let mut lines = vec![refuse::told(denial, &settled.facts, &settled.row)];
             if settled.row.in_a_row == notify::PATIENCE {
                 let who = context.actor.pid.as_str();
                 notify::person(
@@ -405,7 +284,7 @@ fn finish(
                 );
             }
             if let Some((holder, _)) = &denial.holder {
-                lines.extend(circle(kernel, &settled.row, &holder.pid));
+                lines.extend(refuse::circle(kernel, &settled.row, &holder.pid));
             }
             lines.extend(settled.notices.iter().cloned());
             Ok(Finished::Said(reply::deny(&lines.join("\n"))))
@@ -427,41 +306,6 @@ fn finish(
             }))
         }
     }
-}
-
-/// Processes that wait for each other in a circle: the one that began last gives way, and is told
-/// so at its next event when it is not the caller.
-fn circle(kernel: &mut Kernel, me: &ProcessRow, holder: &Pid) -> Option<String> {
-    let told = kernel.transact(|tx| {
-        let mut ring = vec![me.clone()];
-        let mut at = holder.clone();
-        while at != me.pid {
-            let Some(row) = tx.process(&at)?.filter(|_| ring.len() < LONGEST_RING) else {
-                return Ok(None);
-            };
-            let next = row.waits_for.clone();
-            ring.push(row);
-            let Some(next) = next else { return Ok(None) };
-            at = next;
-        }
-        let last = ring.into_iter().max_by(|a, b| (a.started, &a.pid).cmp(&(b.started, &b.pid)));
-        let Some(last) = last else { return Ok(None) };
-        if last.pid == me.pid {
-            return Ok(Some(format!(
-                "{holder} waits for you as well; you began later, so give way: octo yield, then go on when it is done"
-            )));
-        }
-        let word = format!(
-            "octo: {} waits for what you hold, as you wait for others; you began later, so give way: octo yield",
-            me.pid
-        );
-        tx.notify(&last.pid, &word)?;
-        Ok(Some(format!(
-            "{holder} waits for you as well; {} began later and is told to give way",
-            last.pid
-        )))
-    });
-    told.ok().flatten()
 }
 
 /// The table can't be used. Beside others that is a denial; a person alone is not locked out.

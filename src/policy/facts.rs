@@ -383,6 +383,8 @@ pub struct Left {
     pub root: Option<AbsPath>,
     /// Who wrote them.
     pub writer: Holder,
+    /// Who answers for them now: the writer, or who inherited from it.
+    pub owner: Holder,
 }
 
 /// Another live session that uses a root.

@@ -96,6 +96,7 @@ mod tests {
             redirects: Vec::new(),
             more: false,
             depth: 0,
+            wrote: Vec::new(),
         })
     }
 
