@@ -171,3 +171,18 @@ fn gap_a_hook_kept_in_the_work_tree_runs_with_the_index_open() {
     let shown = shown.output().unwrap();
     assert!(String::from_utf8_lossy(&shown.stdout).contains("notes.txt"), "{shown:?}");
 }
+
+#[test]
+fn gap_a_cache_folder_takes_programs_that_others_run() {
+    let mut scratch = Scratch::new(User::Me);
+    outside(&scratch, "mkdir -p $HOME/.local/bin");
+    assert!(scratch.fenced("echo true > $HOME/.local/bin/make").status.success());
+}
+
+#[test]
+fn gap_a_command_can_hold_the_tables_lock() {
+    let mut scratch = Scratch::new(User::Me);
+    outside(&scratch, "touch $(dirname $TABLE)/table.lock");
+    let said = scratch.fenced("exec 5< $(dirname $TABLE)/table.lock && flock -n 5 && echo held");
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "held\n", "{said:?}");
+}
