@@ -109,7 +109,7 @@ fn gather(
     tx: &Tx<'_>,
     settings: &Settings,
     caller: &Caller<'_>,
-    dir: &AbsPath,
+    here: Option<&Root>,
 ) -> Result<Holds, StateError> {
     let mut registry = Registry::new(settings.lease_seconds);
     let mut holds = Vec::new();
@@ -139,7 +139,7 @@ fn gather(
         let holder = registry.holder(tx, &heir, tx.now().tick.since(kept.since))?;
         holds.push(Hold { path: kept.path, root: kept.root, basis: Basis::Custody, holder });
     }
-    let (trees, closed) = places(tx, caller, dir)?;
+    let (trees, closed) = places(tx, caller, here)?;
     // Somebody who only lives in another repository and left nothing uncommitted has nothing that
     // a fence could keep.
     let mut others = false;
@@ -152,7 +152,7 @@ fn gather(
     }
     let company = if holds.is_empty() && !others { Company::Alone } else { Company::Others };
     let named: BTreeSet<&AbsPath> = holds.iter().filter_map(|h| h.root.as_ref()).collect();
-    let mut roots: Vec<Root> = named.into_iter().filter_map(discover::root_of).collect();
+    let mut roots: Vec<Root> = named.into_iter().filter_map(|at| root_at(at, here)).collect();
     roots.dedup_by(|a, b| a.path == b.path);
     Ok(Holds {
         company,
@@ -166,22 +166,27 @@ fn gather(
     })
 }
 
+/// The work tree of a path; the caller's own has been looked at already.
+fn root_at(path: &AbsPath, here: Option<&Root>) -> Option<Root> {
+    here.filter(|root| root.path == *path).cloned().or_else(|| discover::root_of(path))
+}
+
 /// The trees a command may write in, and those its session was sent away from.
 fn places(
     tx: &Tx<'_>,
     caller: &Caller<'_>,
-    dir: &AbsPath,
+    here: Option<&Root>,
 ) -> Result<(Vec<Root>, Vec<AbsPath>), StateError> {
-    let mut trees: Vec<Root> = discover::root_of(dir).into_iter().collect();
+    let mut trees: Vec<Root> = here.cloned().into_iter().collect();
     let mut closed = Vec::new();
     let Some(session) = caller.session else { return Ok((trees, closed)) };
     for row in tx.presence_of(session)? {
         match &row.forked {
             Some(tree) => {
                 closed.push(row.root.clone());
-                trees.extend(discover::root_of(tree));
+                trees.extend(root_at(tree, here));
             }
-            None => trees.extend(discover::root_of(&row.root)),
+            None => trees.extend(root_at(&row.root, here)),
         }
     }
     trees.retain(|t| !closed.contains(&t.path));
@@ -217,7 +222,8 @@ impl HoldSource for Table {
         if settings.fence == config::Fence::Off || self.deserted(&caller, &settings) {
             return Ok(nobody_else(root));
         }
-        let found = self.ask(|kernel| kernel.look(|tx| gather(tx, &settings, &caller, dir)));
+        let found =
+            self.ask(|kernel| kernel.look(|tx| gather(tx, &settings, &caller, root.as_ref())));
         let mut holds = match found {
             Ok(Some(holds)) => holds,
             Ok(None) => nobody_else(root.clone()),
