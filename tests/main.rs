@@ -10,6 +10,7 @@ mod client_driver;
 mod documents;
 mod fail_closed;
 mod fence_attacks;
+mod fence_gaps;
 mod fence_reach;
 mod fence_real;
 mod fence_work;
