@@ -23,6 +23,7 @@ mod lane_life;
 mod mcp_writes;
 mod operator;
 mod operator_terminal;
+mod ordinary;
 mod packaging;
 mod plugin;
 mod races;
