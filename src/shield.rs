@@ -116,7 +116,7 @@ pub fn raise(on_error: OnError, budget_ms: u32) {
 
 fn arm(budget_ms: u32) {
     let seconds = libc::time_t::from(budget_ms / 1000);
-    let micros = libc::suseconds_t::from(i32::try_from((budget_ms % 1000) * 1000).unwrap_or(0));
+    let micros = i32::try_from((budget_ms % 1000) * 1000).unwrap_or(0).into();
     // SAFETY: the struct outlives the call, the old value is not asked for.
     unsafe {
         let timer = libc::itimerval {

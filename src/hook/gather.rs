@@ -50,7 +50,6 @@ impl Gather<'_, '_, '_> {
         let mut out = Gathered { facts: still.clone(), needs: Vec::new(), ended: Vec::new() };
         self.holds(effects, &mut out)?;
         let roots: Vec<Root> = out.facts.roots.clone();
-        let isolation = self.context.isolation();
         for root in &roots {
             let mine = self.tx.presence_at(&root.path, &self.context.actor.session)?;
             let settled = mine.as_ref().is_some_and(|m| m.wrote && m.forked.is_none());
@@ -59,7 +58,8 @@ impl Gather<'_, '_, '_> {
                 takes && e.root() == Some(&root.path)
             });
             let away = mine.as_ref().is_some_and(|m| m.forked.is_some());
-            if !stages && !away && (settled || isolation == Isolation::Off) {
+            let stays = settled || self.context.isolation(self.tx)? == Isolation::Off;
+            if !stages && !away && stays {
                 continue;
             }
             let others = self.tx.presence_beside(&root.path, &self.context.actor.session)?;
@@ -241,7 +241,7 @@ impl Gather<'_, '_, '_> {
         others: &[PresenceRow],
         facts: &Facts,
     ) -> Result<Stand, StateError> {
-        let isolation = self.context.isolation();
+        let isolation = self.context.isolation(self.tx)?;
         let session = &self.context.actor.session;
         let forked = mine.and_then(|m| m.forked.clone());
         let live = |session: &Pid| facts.neighbours.iter().find(|n| n.holder.pid == *session);

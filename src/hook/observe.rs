@@ -10,7 +10,7 @@ use super::site::Disk;
 use crate::policy::facts::{Effect, Why};
 use crate::policy::lane::AbsPath;
 use crate::policy::program::{self, Follow, Site};
-use crate::policy::shell::{self, Dir};
+use crate::policy::shell::{self, Arg, Dir};
 
 /// Longest command that is read, in bytes.
 pub const COMMAND_LIMIT: usize = 1024 * 1024;
@@ -208,6 +208,12 @@ pub fn of_command(text: &str, cwd: &str, disk: &Disk) -> Vec<Effect> {
         if !effects.contains(&effect) {
             effects.push(effect);
         }
+    }
+    let state = format!("{}/.claude/.cache/kernel", disk.home_dir());
+    for invocation in reading.invocations.iter().filter(|i| program::state::is_named(i)) {
+        let dir = disk.resolve(&state, Follow::All);
+        let words = invocation.argv.iter().map(Arg::prefix).collect::<Vec<_>>().join(" ");
+        effects.push(Effect::Opaque { dir, why: Why::Operand, words });
     }
     for unread in reading.unread {
         let dir = match &unread.dir {

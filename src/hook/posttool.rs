@@ -53,7 +53,8 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
         .call()
         .and_then(|id| beat::in_flight(&context.home, &context.actor.pid).get(id).copied());
     let runs_on = tool == Tool::Command && flying == Some(Flight::Writes) && in_background(context);
-    let call = context.payload.call().filter(|_| !runs_on).map(|id| (id, Flight::Over));
+    let over = if runs_on { Flight::Behind } else { Flight::Over };
+    let call = context.payload.call().map(|id| (id, over));
     let seen = beat::touch(&context.home, &context.actor.pid, call, context.now.unix);
     let first = !matches!(seen, Ok(Seen::Before { .. }));
     let wrote = flying != Some(Flight::Reads);
@@ -220,9 +221,11 @@ fn spawned_type(context: &Context<'_>) -> Option<String> {
 /// The end of a turn or batch: whatever is still provisional is settled now.
 pub fn settle_all(tx: &mut Tx<'_>, context: &Context<'_>) -> Result<(), StateError> {
     let mut open = tx.provisional_of(&context.actor.pid)?;
-    if shells_run(context) {
+    // A turn that ends without naming running commands has none; a batch says nothing about them.
+    if context.event == Event::PostToolBatch || shells_run(context) {
         let flying = beat::in_flight(&context.home, &context.actor.pid);
-        open.retain(|l| l.call.as_ref().is_none_or(|call| !flying.contains_key(call)));
+        let behind = |call: &String| flying.get(call) == Some(&Flight::Behind);
+        open.retain(|l| !l.call.as_ref().is_some_and(behind));
     }
     let open = open.into_iter().map(|l| LaneRow { call: None, ..l }).collect();
     claims::confirm(tx, context, open)?;

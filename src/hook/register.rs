@@ -112,6 +112,9 @@ fn begin(
     };
     tx.put_process(&row)?;
     journal_start(tx, &row);
+    if kind == Kind::Session {
+        context.bind_isolation(tx)?;
+    }
     if session.is_none() && context.event != Event::SessionStart {
         fork_of(tx, &row)?;
     }

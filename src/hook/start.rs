@@ -39,6 +39,7 @@ fn begin(tx: &mut Tx<'_>, context: &Context<'_>, silent: u64) -> Result<Vec<Stri
     let known = tx.process(&context.actor.pid)?;
     let twin = known.as_ref().is_some_and(is_twin);
     let mut row = register::ensure(tx, context, silent)?;
+    context.bind_isolation(tx)?;
     let mut words = Vec::new();
     match context.payload.source.as_deref().unwrap_or("startup") {
         "clear" => after_clear(tx, &row)?,
@@ -151,7 +152,7 @@ fn neighbours(tx: &mut Tx<'_>, context: &Context<'_>) -> Result<Vec<String>, Sta
         "octo-dim --session-id {} worktree-init --repo {}",
         context.actor.session, root.path
     );
-    words.push(match (tree, context.isolation()) {
+    words.push(match (tree, context.isolation(tx)?) {
         (Some(tree), _) => {
             format!("octo: your work for this repository is in your own worktree: {tree}")
         }

@@ -1,5 +1,6 @@
 //! Signs of life without the table: one small file per process. Its time is the heartbeat, its
-//! lines are the tools in flight (`+id` begun, `*id` begun and may write, `-id` over).
+//! lines are the tools in flight (`+id` begun, `*id` begun and may write, `&id` goes on in the
+//! background, `-id` over).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,6 +23,8 @@ pub enum Flight {
     Reads,
     /// Begun; may write.
     Writes,
+    /// Reported, and goes on in the background; may write.
+    Behind,
     /// Over.
     Over,
 }
@@ -57,6 +60,7 @@ pub fn touch(home: &Home, pid: &Pid, call: Option<(&str, Flight)>, unix: u64) ->
             let sign = match flight {
                 Flight::Reads => '+',
                 Flight::Writes => '*',
+                Flight::Behind => '&',
                 Flight::Over => '-',
             };
             format!("{sign}{id}\n")
@@ -133,6 +137,9 @@ pub fn in_flight(home: &Home, pid: &Pid) -> BTreeMap<String, Flight> {
             }
             Some(b'*') => {
                 flying.insert(id.to_owned(), Flight::Writes);
+            }
+            Some(b'&') => {
+                flying.insert(id.to_owned(), Flight::Behind);
             }
             Some(b'-') => {
                 flying.remove(id);

@@ -256,7 +256,7 @@ fn client_of(tx: &Tx<'_>, row: &ProcessRow) -> ClientLife {
 /// Whether a writing tool of the process is in flight.
 #[must_use]
 pub fn is_writing(tx: &Tx<'_>, pid: &Pid) -> bool {
-    beat::in_flight(tx.home(), pid).values().any(|f| *f == Flight::Writes)
+    beat::in_flight(tx.home(), pid).values().any(|f| *f != Flight::Reads)
 }
 
 #[cfg(test)]
