@@ -40,4 +40,5 @@ mod shell_oracle;
 mod support;
 mod turns;
 mod upgrade;
+mod wiring_loss;
 mod worktrees;

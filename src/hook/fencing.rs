@@ -45,9 +45,12 @@ pub fn is_wired(context: &Context<'_>) -> bool {
 /// of a session is judged as if there were none.
 #[must_use]
 pub fn standing(context: &Context<'_>) -> Fenced {
+    if !is_wired(context) {
+        return Fenced::No;
+    }
     let granted = std::fs::read_to_string(context.home.fence(&context.actor.session));
     let whole = granted.is_ok_and(|word| word == Level::Full.word());
-    if whole && is_wired(context) { Fenced::Whole } else { Fenced::No }
+    if whole { Fenced::Whole } else { Fenced::No }
 }
 
 fn command(context: &Context<'_>) -> Option<String> {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::context::Context;
 use super::observe::Tool;
 use crate::applet;
-use crate::git::paths::{self, Follow};
+use crate::git::paths::{self, Follow, Links};
 use crate::policy::facts::{Effect, FloorFacts};
 use crate::policy::lane::AbsPath;
 use crate::wiring::survey::survey;
@@ -19,7 +19,8 @@ const SETTINGS: &[&str] = &["settings.json", "settings.local.json", "managed-set
 /// The floor as it stands for these effects.
 #[must_use]
 pub fn facts(effects: &[Effect], context: &Context<'_>) -> FloorFacts {
-    let canonical = |path: &Path| paths::canonical(path, Follow::All);
+    let links = Links::default();
+    let canonical = |path: &Path| links.canonical(path, Follow::All);
     let mut floor = FloorFacts::default();
     floor.state.extend(canonical(context.home.dir()));
     let program = std::env::current_exe().ok().and_then(|p| canonical(&p));
@@ -47,7 +48,7 @@ pub fn facts(effects: &[Effect], context: &Context<'_>) -> FloorFacts {
             floor.wiring.push(path.clone());
         }
     }
-    settings(effects, context, &mut floor);
+    settings(effects, context, &links, &mut floor);
     floor
 }
 
@@ -65,7 +66,7 @@ fn is_plugin_of_ours(path: &AbsPath, user: &Path) -> bool {
 }
 
 /// The settings files an effect reaches: by name, or with the folder they lie in.
-fn settings(effects: &[Effect], context: &Context<'_>, floor: &mut FloorFacts) {
+fn settings(effects: &[Effect], context: &Context<'_>, links: &Links, floor: &mut FloorFacts) {
     let user = context.home.user();
     let client = std::env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from);
     let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(|p| PathBuf::from(p).join(".claude"));
@@ -75,7 +76,7 @@ fn settings(effects: &[Effect], context: &Context<'_>, floor: &mut FloorFacts) {
         .iter()
         .flatten()
         .flat_map(|folder| SETTINGS.iter().map(|name| folder.join(name)))
-        .filter_map(|file| paths::canonical(file, Follow::All))
+        .filter_map(|file| links.canonical(file, Follow::All))
         .collect();
     for effect in effects {
         match effect {

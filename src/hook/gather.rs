@@ -51,10 +51,20 @@ impl Gather<'_, '_, '_> {
         self.holds(effects, &mut out)?;
         let roots: Vec<Root> = out.facts.roots.clone();
         for root in &roots {
-            self.neighbours(root, &mut out.facts)?;
-        }
-        for root in &roots {
-            let stand = self.stand(root, &out.facts)?;
+            let mine = self.tx.presence_at(&root.path, &self.context.actor.session)?;
+            let settled = mine.as_ref().is_some_and(|m| m.wrote && m.forked.is_none());
+            let stages = effects.iter().any(|e| {
+                let takes = matches!(e, Effect::Stage { .. } | Effect::Commit { .. });
+                takes && e.root() == Some(&root.path)
+            });
+            let away = mine.as_ref().is_some_and(|m| m.forked.is_some());
+            let stays = settled || self.context.isolation(self.tx)? == Isolation::Off;
+            if !stages && !away && stays {
+                continue;
+            }
+            let others = self.tx.presence_beside(&root.path, &self.context.actor.session)?;
+            self.neighbours(root, &others, &mut out.facts)?;
+            let stand = self.stand(root, mine.as_ref(), &others, &out.facts)?;
             out.facts.stands.push((root.path.clone(), stand));
         }
         self.index(effects, &mut out);
@@ -203,8 +213,13 @@ impl Gather<'_, '_, '_> {
 
     // --- sessions ----------------------------------------------------------------------------
 
-    fn neighbours(&mut self, root: &Root, facts: &mut Facts) -> Result<(), StateError> {
-        for row in self.tx.presence_beside(&root.path, &self.context.actor.session)? {
+    fn neighbours(
+        &mut self,
+        root: &Root,
+        others: &[PresenceRow],
+        facts: &mut Facts,
+    ) -> Result<(), StateError> {
+        for row in others {
             if !self.registry.session_lives(self.tx, &row.session)? {
                 continue;
             }
@@ -219,12 +234,15 @@ impl Gather<'_, '_, '_> {
         Ok(())
     }
 
-    fn stand(&mut self, root: &Root, facts: &Facts) -> Result<Stand, StateError> {
+    fn stand(
+        &mut self,
+        root: &Root,
+        mine: Option<&PresenceRow>,
+        others: &[PresenceRow],
+        facts: &Facts,
+    ) -> Result<Stand, StateError> {
         let isolation = self.context.isolation(self.tx)?;
         let session = &self.context.actor.session;
-        let others = self.tx.presence_beside(&root.path, session)?;
-        let mine = self.tx.presence_at(&root.path, session)?;
-        let mine = mine.as_ref();
         let forked = mine.and_then(|m| m.forked.clone());
         let live = |session: &Pid| facts.neighbours.iter().find(|n| n.holder.pid == *session);
         let counts = |row: &PresenceRow| {
@@ -236,7 +254,7 @@ impl Gather<'_, '_, '_> {
             left.then_some(neighbour)
         };
         if let Some(tree) = forked {
-            return Ok(match others.iter().find_map(|r| counts(r)) {
+            return Ok(match others.iter().find_map(counts) {
                 Some(n) => Stand::Sent { tree, first: n.holder.clone() },
                 None => Stand::Resident,
             });
@@ -252,7 +270,7 @@ impl Gather<'_, '_, '_> {
         }
         let since = mine.map_or(self.tx.now().tick, |m| m.since);
         let before = |row: &&PresenceRow| row.wrote || (row.since, &row.session) < (since, session);
-        let first = others.iter().filter(before).find_map(|r| counts(r));
+        let first = others.iter().filter(before).find_map(counts);
         if first.is_none() && self.is_brain(root) {
             return self.brain(session, since);
         }

@@ -12,6 +12,7 @@ use crate::policy::verdict::Outcome;
 const SAME_CALL: u64 = 120;
 
 /// A call's key in the table. Ids are unique in a client, not on a machine.
+#[must_use]
 pub fn key(context: &Context<'_>) -> Option<String> {
     context.payload.call().map(|id| format!("{}/{id}", context.actor.pid))
 }

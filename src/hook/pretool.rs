@@ -51,7 +51,8 @@ pub fn run(context: &Context<'_>) -> Reply {
     if !concerns(context.role, tool) {
         return reply::pass();
     }
-    let disk = Disk::new(context.home.user(), &context.payload.cwd, context.settings.clone());
+    let disk = Disk::new(context.home.user(), &context.payload.cwd, context.settings.clone())
+        .standing_in(context.root.clone());
     let effects = match observe::effects(&context.payload, &disk) {
         Ok(effects) => effects,
         Err(e) => {
@@ -106,6 +107,8 @@ pub struct Settled {
     pub facts: Facts,
     /// The caller's row.
     pub row: ProcessRow,
+    /// Who gives way, where processes wait for each other.
+    pub advice: Option<String>,
     /// Words left for the caller.
     pub notices: Vec<String>,
     /// The same call was judged before under another name: its words, or none when it passed.
@@ -167,7 +170,8 @@ fn decide(
             fork: None,
         };
         let said = Some(said);
-        let settled = Settled { outcome, facts: still.clone(), row, notices: Vec::new(), said };
+        let facts = still.clone();
+        let settled = Settled { outcome, facts, row, advice: None, notices: Vec::new(), said };
         return Ok(Round::Settled(Box::new(settled)));
     }
     let mut gathered =
@@ -184,6 +188,7 @@ fn decide(
         claims::end_clean(tx, hold)?;
     }
     let mut row = row;
+    let mut advice = None;
     match &outcome.verdict {
         Verdict::Allow => {
             if tool == Tool::Delegate {
@@ -207,7 +212,7 @@ fn decide(
             // What else is the caller's own, for the remedy; nobody else needs it.
             gathered.facts.own = gather::own(tx, &context.actor.pid)?;
             gathered.facts.dim = refuse::callable("octo-dim");
-            refuse::record(tx, context, denial, &mut row)?;
+            advice = refuse::record(tx, context, denial, &mut row)?;
         }
     }
     // Who is sent to a tree of its own hears the rest at its next event.
@@ -229,7 +234,7 @@ fn decide(
         }
     }
     let facts = gathered.facts;
-    Ok(Round::Settled(Box::new(Settled { outcome, facts, row, notices, said: None })))
+    Ok(Round::Settled(Box::new(Settled { outcome, facts, row, advice, notices, said: None })))
 }
 
 /// Whether more of git could change this denial.
@@ -283,10 +288,7 @@ fn finish(
                     &format!("{who} needs a person: [{}] {}", denial.rule.0, denial.what),
                 );
             }
-            if let Some((holder, _)) = &denial.holder {
-                lines.extend(refuse::circle(kernel, &settled.row, &holder.pid));
-            }
-            lines.extend(settled.notices.iter().cloned());
+            lines.extend(settled.advice.iter().chain(&settled.notices).cloned());
             Ok(Finished::Said(reply::deny(&lines.join("\n"))))
         }
         Verdict::Allow => {

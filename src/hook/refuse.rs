@@ -4,7 +4,7 @@
 use super::context::Context;
 use super::notify;
 use crate::kernel::StateError;
-use crate::kernel::store::{Kernel, ProcessRow, Tx};
+use crate::kernel::store::{ProcessRow, Tx};
 use crate::policy::facts::Facts;
 use crate::policy::lane::Pid;
 use crate::policy::verdict::{Denial, Note, Party, What};
@@ -27,13 +27,14 @@ pub fn callable(name: &str) -> String {
         .map_or_else(|| name.to_owned(), |path| path.display().to_string())
 }
 
-/// Puts a denial on record, and leaves the holder a word.
+/// Puts a denial on record and leaves the holder a word. Gives advice where processes wait for
+/// each other.
 pub fn record(
     tx: &mut Tx<'_>,
     context: &Context<'_>,
     denial: &Denial,
     row: &mut ProcessRow,
-) -> Result<(), StateError> {
+) -> Result<Option<String>, StateError> {
     let gate = rules::find(denial.rule.0).map(|(gate, ..)| gate.to_owned());
     let note = Note {
         rule: Some(denial.rule.0.to_owned()),
@@ -70,7 +71,10 @@ pub fn record(
         );
         tx.notify(&holder.pid, &text)?;
     }
-    Ok(())
+    match &denial.holder {
+        Some((holder, _)) => circle(tx, row, &holder.pid),
+        None => Ok(None),
+    }
 }
 
 /// The words of a denial, with what only the table knows: repetition and waiting in a circle.
@@ -92,36 +96,31 @@ pub fn told(denial: &Denial, facts: &Facts, row: &ProcessRow) -> String {
 
 /// Processes that wait for each other in a circle: the one that began last gives way, and is told
 /// so at its next event when it is not the caller.
-#[must_use]
-pub fn circle(kernel: &mut Kernel, me: &ProcessRow, holder: &Pid) -> Option<String> {
-    let told = kernel.transact(|tx| {
-        let mut ring = vec![me.clone()];
-        let mut at = holder.clone();
-        while at != me.pid {
-            let Some(row) = tx.process(&at)?.filter(|_| ring.len() < LONGEST_RING) else {
-                return Ok(None);
-            };
-            let next = row.waits_for.clone();
-            ring.push(row);
-            let Some(next) = next else { return Ok(None) };
-            at = next;
-        }
-        let last = ring.into_iter().max_by(|a, b| (a.started, &a.pid).cmp(&(b.started, &b.pid)));
-        let Some(last) = last else { return Ok(None) };
-        if last.pid == me.pid {
-            return Ok(Some(format!(
-                "{holder} waits for you as well; you began later, so give way: octo yield, then go on when it is done"
-            )));
-        }
-        let word = format!(
-            "octo: {} waits for what you hold, as you wait for others; you began later, so give way: octo yield",
-            me.pid
-        );
-        tx.notify(&last.pid, &word)?;
-        Ok(Some(format!(
-            "{holder} waits for you as well; {} began later and is told to give way",
-            last.pid
-        )))
-    });
-    told.ok().flatten()
+fn circle(tx: &mut Tx<'_>, me: &ProcessRow, holder: &Pid) -> Result<Option<String>, StateError> {
+    let mut ring = vec![me.clone()];
+    let mut at = holder.clone();
+    while at != me.pid {
+        let row = tx.process(&at)?.filter(|_| ring.len() < LONGEST_RING);
+        let Some(row) = row else { return Ok(None) };
+        let next = row.waits_for.clone();
+        ring.push(row);
+        let Some(next) = next else { return Ok(None) };
+        at = next;
+    }
+    let last = ring.into_iter().max_by(|a, b| (a.started, &a.pid).cmp(&(b.started, &b.pid)));
+    let Some(last) = last else { return Ok(None) };
+    if last.pid == me.pid {
+        return Ok(Some(format!(
+            "{holder} waits for you as well; you began later, so give way: octo yield, then go on when it is done"
+        )));
+    }
+    let word = format!(
+        "octo: {} waits for what you hold, as you wait for others; you began later, so give way: octo yield",
+        me.pid
+    );
+    tx.notify(&last.pid, &word)?;
+    Ok(Some(format!(
+        "{holder} waits for you as well; {} began later and is told to give way",
+        last.pid
+    )))
 }

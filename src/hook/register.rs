@@ -26,7 +26,7 @@ pub fn ensure(
     let (row, silent) = if actor.kind == Kind::Agent {
         let row = ensure_one(tx, context, Some(&session), silent)?;
         // An agent that comes back says nothing about how long its session was away.
-        (row, away(tx, &session))
+        (row, if silent < context.settings.lease_seconds { 0 } else { away(tx, &session) })
     } else {
         (session, silent)
     };
@@ -50,17 +50,15 @@ fn ensure_one(
     silent: u64,
 ) -> Result<ProcessRow, StateError> {
     let pid = if session.is_some() { &context.actor.pid } else { &context.actor.session };
-    match tx.process(pid)? {
-        Some(row) => refresh(tx, context, row, session, silent),
-        None => {
-            let parent = match session {
-                Some(session) => Some(adopt(tx, pid, &session.pid)?),
-                None => None,
-            };
-            let agent_type = context.actor.agent_type.clone().filter(|_| session.is_some());
-            begin(tx, context, pid, session, parent, agent_type)
-        }
+    if let Some(row) = tx.process(pid)? {
+        return refresh(tx, context, row, session, silent);
     }
+    let parent = match session {
+        Some(session) => Some(adopt(tx, pid, &session.pid)?),
+        None => None,
+    };
+    let agent_type = context.actor.agent_type.clone().filter(|_| session.is_some());
+    begin(tx, context, pid, session, parent, agent_type)
 }
 
 /// An agent that its parent's client named before any event of its own came.

@@ -246,6 +246,9 @@ impl Tx<'_> {
 
     /// Takes the words left for a process.
     pub fn take_notices(&mut self, pid: &Pid) -> Result<Vec<String>, StateError> {
+        if !beat::has_word(self.home(), pid) {
+            return Ok(Vec::new());
+        }
         let texts = {
             let mut statement =
                 self.inner.prepare_cached("SELECT text FROM notice WHERE pid=?1 ORDER BY id")?;
