@@ -161,18 +161,12 @@ impl Stage {
 
     fn time(&self, octo: Option<&Path>, text: &str) -> Duration {
         let line = self.line(text);
-        let mut command = match octo {
-            Some(octo) => {
-                let mut command = Command::new(octo);
-                command.arg0("octo-sh").arg(line);
-                command
-            }
-            None => {
-                let mut command = Command::new("bash");
-                command.args(["-c", &line]);
-                command
-            }
-        };
+        let mut command = Command::new(octo.unwrap_or_else(|| Path::new("bash")));
+        if octo.is_some() {
+            command.arg0("octo-sh").arg(line);
+        } else {
+            command.args(["-c", &line]);
+        }
         command
             .env_clear()
             .env("HOME", &self.home)

@@ -46,8 +46,12 @@ fn rule_table() -> String {
     let row = |id: &str, summary: &str, remedy: &str| {
         format!("| `{id}` | {summary} | {remedy} |\n").replace("a | b", "a \\| b")
     };
-    RULES.iter().for_each(|rule| table += &row(rule.id.0, rule.summary, rule.remedy));
-    GUARDS.iter().for_each(|rule| table += &row(rule.id.0, rule.summary, rule.remedy));
+    for rule in RULES {
+        table += &row(rule.id.0, rule.summary, rule.remedy);
+    }
+    for rule in GUARDS {
+        table += &row(rule.id.0, rule.summary, rule.remedy);
+    }
     table
 }
 

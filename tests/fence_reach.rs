@@ -306,9 +306,9 @@ fn what_a_fenced_command_used_is_measured() {
     let said = scratch.fenced("python3 -c 'sum(range(9**6))'; exit 3");
     assert_eq!(said.status.code(), Some(3));
     let log = scratch.log();
-    let used = log.lines().find_map(|l| l.strip_prefix("metered B ")).unwrap();
-    let used: Vec<u64> = used.split(' ').map(|n| n.parse().unwrap()).collect();
-    let [wall, user, _system, peak, exit] = used[..] else { panic!("{log}") };
+    let meter = log.lines().find_map(|l| l.strip_prefix("metered B ")).unwrap();
+    let meter: Vec<u64> = meter.split(' ').map(|n| n.parse().unwrap()).collect();
+    let [wall, user, _system, peak, exit] = meter[..] else { panic!("{log}") };
     assert!(wall > 0 && user > 0 && peak > 1000 && exit == 3, "{log}");
 }
 

@@ -106,7 +106,7 @@ fn a_dry_run_shows_the_difference_and_makes_none() {
     let machine = with_settings(Some("{}\n"));
     let shown = machine.run("octo", &["install", "--dry-run"]);
     done(&shown);
-    assert!(shown.stdout.contains("+") && shown.stdout.contains("PreToolUse"), "{shown:?}");
+    assert!(shown.stdout.contains('+') && shown.stdout.contains("PreToolUse"), "{shown:?}");
     assert_eq!(fs::read_to_string(settings(&machine)).unwrap(), "{}\n");
     assert!(!machine.home.join(".local").exists());
 }
@@ -278,7 +278,7 @@ fn an_edited_record_is_found_and_a_whole_one_is_not_accused() {
     let text = fs::read_to_string(&journal).unwrap();
     for damaged in [
         text.replacen("a.txt", "b.txt", 1),
-        text.lines().skip(1).map(|line| format!("{line}\n")).collect(),
+        text.split_inclusive('\n').skip(1).collect(),
         text[..text.len() - 10].to_owned(),
         String::new(),
     ] {

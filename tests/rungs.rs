@@ -112,7 +112,7 @@ fn a_hook_that_crashes_denies_and_elsewhere_reports() {
             hook.arg(event).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
             let mut child = hook.spawn().unwrap();
             // Half a payload is read: the envelope stands by then.
-            child.stdin.as_mut().unwrap().write_all(&[b' '; 70_000]).unwrap();
+            child.stdin.as_mut().unwrap().write_all(&vec![b' '; 70_000]).unwrap();
             signal(&child, name);
             let ended: Reply = child.wait_with_output().unwrap().into();
             assert_eq!(ended.code, Some(code), "{name} {event}: {ended:?}");

@@ -1,6 +1,11 @@
 //! Drives the fence's applets from a JSON file that stands for the table: who holds what, in which
 //! roots. Only for tests: `fence_drive TABLE octo-sh LINE`, `fence_drive TABLE exec --as P -- CMD`.
-#![expect(clippy::disallowed_methods, reason = "a test program")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    reason = "a test program: what it is given wrong may end it"
+)]
 
 use std::ffi::OsString;
 use std::io::Write as _;
