@@ -140,6 +140,7 @@ mod tests {
                 redirects: Vec::new(),
                 more: false,
                 depth: 0,
+                wrote: Vec::new(),
             };
             for word in words.split_whitespace() {
                 match (word.strip_prefix('>'), word.split_once('=')) {

@@ -83,6 +83,12 @@ impl Home {
         self.beats().join(file_name(pid))
     }
 
+    /// Says that words for a process wait in the table.
+    #[must_use]
+    pub fn word(&self, pid: &Pid) -> PathBuf {
+        self.dir.join("word").join(file_name(pid))
+    }
+
     /// Tickets left for the shell prefix.
     #[must_use]
     pub fn tickets(&self) -> PathBuf {
@@ -136,7 +142,8 @@ impl Home {
     /// Makes the folders, private.
     pub fn create(&self) -> io::Result<()> {
         let fence = self.dir.join("fence");
-        for dir in [self.dir.clone(), self.journals(), self.beats(), self.tickets(), fence] {
+        let word = self.dir.join("word");
+        for dir in [self.dir.clone(), self.journals(), self.beats(), self.tickets(), fence, word] {
             let mut builder = DirBuilder::new();
             builder.recursive(true).mode(0o700).create(&dir)?;
         }

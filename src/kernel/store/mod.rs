@@ -281,8 +281,12 @@ pub(in crate::kernel) fn size(n: i64) -> u64 {
     u64::try_from(n).unwrap_or(0)
 }
 
+/// Whether processes were recorded here before. A folder that can't be read may hold some.
 fn has_journals(home: &Home) -> bool {
-    fs::read_dir(home.journals()).is_ok_and(|mut d| d.next().is_some())
+    match fs::read_dir(home.journals()) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(e) => e.kind() != io::ErrorKind::NotFound,
+    }
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StateError> {

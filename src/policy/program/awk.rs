@@ -20,6 +20,8 @@ pub(super) const ROWS: &[Verb] = &[program(
         "gawk -i inplace '{ print }' lib/core.rs",
         "awk 'BEGIN { system(\"rm -rf lib\") }'",
         "awk '{ print | \"tee lib/core.rs\" }' notes.md",
+        "awk -v f=lib/core.rs '{ print > f }' notes.md",
+        "awk 'BEGIN { \"rm lib/core.rs\" | getline }'",
     ],
     &["awk 'NR>1' lib/core.rs", "awk '$1 > 3 { print $2 }' lib/core.rs", "awk --help"],
 )];
@@ -64,10 +66,22 @@ fn awk(call: &Call<'_>) -> Vec<Effect> {
         texts.extend(first.exact().map(str::to_owned));
         operands = rest;
     }
+    // Assignments are known before the program starts.
+    let set: String = line.values("assign").filter_map(Arg::exact).filter_map(assigned).collect();
+    for text in &mut texts {
+        text.insert_str(0, &set);
+    }
     let mut out: Vec<Effect> =
         texts.iter().flat_map(|text| code::effects(call, text, Language::Awk)).collect();
     if line.values("include").any(|lib| lib.exact().is_some_and(|l| l.ends_with("inplace"))) {
         out.extend(call.writes(operands));
     }
     out
+}
+
+/// `-v name=value` as a statement of the language.
+fn assigned(pair: &str) -> Option<String> {
+    let (name, value) = pair.split_once('=')?;
+    let plain = !value.contains(['"', '\\', '\n']);
+    plain.then(|| format!("{name} = \"{value}\"\n"))
 }

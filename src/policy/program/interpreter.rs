@@ -76,21 +76,26 @@ fn text(arg: &Arg) -> String {
 fn texts(call: &Call<'_>, line: &Parsed, options: &[&str], language: Language) -> Vec<Effect> {
     let given: Vec<String> = options.iter().flat_map(|name| line.values(name)).map(text).collect();
     if !given.is_empty() {
-        return code::effects(call, &given.join("\n"), language);
+        return code::given(call, &given.join("\n"), &line.operands, language);
     }
+    let rest = line.operands.get(1..).unwrap_or_default();
     match line.operands.first() {
-        None => fed(call, language),
-        Some(dash) if dash.exact() == Some("-") => fed(call, language),
-        Some(_) => Vec::new(),
+        None => fed(call, rest, language),
+        Some(dash) if dash.exact() == Some("-") => fed(call, rest, language),
+        // Scripts are not looked into, except one the same line wrote.
+        Some(script) => match call.wrote(script) {
+            Some(text) => code::given(call, &text, rest, language),
+            None => Vec::new(),
+        },
     }
 }
 
-fn fed(call: &Call<'_>, language: Language) -> Vec<Effect> {
+fn fed(call: &Call<'_>, rest: &[Arg], language: Language) -> Vec<Effect> {
     match &call.invocation.stdin {
         Stdin::Inherited => Vec::new(),
-        Stdin::Text(text) => code::effects(call, text, language),
+        Stdin::Text(text) => code::given(call, text, rest, language),
         Stdin::File(file) => match call.place.read(file, PROGRAM) {
-            Some(text) => code::effects(call, &text, language),
+            Some(text) => code::given(call, &text, rest, language),
             None => Vec::new(),
         },
         Stdin::Unknown => vec![call.place.opaque(Why::Generated, &call.words())],
@@ -104,7 +109,7 @@ fn python(call: &Call<'_>) -> Vec<Effect> {
     if line.idle() || line.any(&["V", "h"]) {
         return Vec::new();
     }
-    if let (Some(module), None) = (line.value("m"), line.value("c")) {
+    if let Some(module) = line.value("m").filter(|_| by_module(&call.args)) {
         let rest = module_arguments(&call.args);
         let argv = std::iter::once(module.clone()).chain(rest).collect();
         return nested::carried(call, argv, call.place.dir);
@@ -119,6 +124,22 @@ fn python(call: &Call<'_>) -> Vec<Effect> {
 
 fn base_of(script: &Arg) -> String {
     base_name(script.exact().unwrap_or_default()).to_owned()
+}
+
+/// Whether `-m` comes before any `-c`: python takes all that follows as the module's.
+fn by_module(args: &[Arg]) -> bool {
+    let mut valued = false;
+    for arg in args {
+        if std::mem::take(&mut valued) {
+            continue;
+        }
+        let Some(letters) = arg.prefix().strip_prefix('-') else { return false };
+        if let Some(at) = letters.find(['m', 'c']).filter(|_| !letters.starts_with('-')) {
+            return letters.get(at..).is_some_and(|rest| rest.starts_with('m'));
+        }
+        valued = matches!(letters, "W" | "X");
+    }
+    false
 }
 
 /// What follows `-m MODULE`.

@@ -25,10 +25,12 @@ mod operator;
 mod options;
 mod patch;
 mod paths;
+mod recipe;
 mod remove;
 #[cfg(test)]
 mod scene;
 mod sed;
+pub mod state;
 mod sync;
 mod verbs;
 mod vim;
@@ -117,6 +119,13 @@ impl<'a> Call<'a> {
         args.into_iter().flat_map(|a| self.place.remove(a, &words)).collect()
     }
 
+    /// What a file holds that the same line wrote before, when that is known.
+    fn wrote(&self, file: &Arg) -> Option<String> {
+        let path = AbsPath::new(self.place.absolute(file.exact()?)?)?.to_string();
+        let found = self.invocation.wrote.iter().find(|(name, _)| *name == path);
+        found.and_then(|(_, text)| text.clone())
+    }
+
     /// Its known arguments.
     fn texts(&self) -> impl Iterator<Item = &str> {
         self.args.iter().filter_map(Arg::exact)
@@ -174,6 +183,7 @@ pub fn line_effects(line: &[Invocation], site: &dyn Site) -> Vec<Vec<Effect>> {
     let mut overlay = git::Overlay::new(site);
     let mut out = Vec::with_capacity(line.len());
     for invocation in line {
+        overlay.arrive(invocation);
         out.push(effects(invocation, &overlay));
         overlay.learn(invocation);
     }

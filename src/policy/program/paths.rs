@@ -13,6 +13,8 @@ use crate::policy::shell::{Arg, Dir, Entry};
 
 /// Names looked at to see whether a pattern matches anything.
 const PATTERN_FUEL: usize = 2048;
+/// Directories that hold nobody's own writing and would use up the fuel.
+const TOOLS: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 
 /// Where an operand points.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,6 +161,28 @@ impl Place<'_> {
             Some(false) => Target::Nowhere,
             Some(true) | None => self.below(&start),
         }
+    }
+
+    /// The paths a program's own pattern matches; `None` when there is too much to look at.
+    pub(super) fn matching(&self, pattern: &str) -> Option<Vec<String>> {
+        let start = self.absolute(literal_dir(pattern))?;
+        let whole = self.absolute(pattern)?;
+        let mut open = vec![start];
+        let (mut fuel, mut out) = (PATTERN_FUEL, Vec::new());
+        while let Some(dir) = open.pop() {
+            let names = self.site.list(&dir, fuel)?;
+            fuel = fuel.checked_sub(names.len() + 1)?;
+            for name in names.iter().filter(|name| !TOOLS.contains(&name.as_str())) {
+                let path = format!("{}/{name}", dir.trim_end_matches('/'));
+                if matches(&whole, &path, Mode::NO_MATCH_SLASH_LITERAL) {
+                    out.push(path.clone());
+                }
+                if self.site.entry(&path) == Entry::Dir {
+                    open.push(path);
+                }
+            }
+        }
+        Some(out)
     }
 
     /// Whether anything matches; `None` when there is too much to look at.

@@ -100,6 +100,7 @@ pub(super) fn invocation(line: &str) -> Invocation {
         redirects: Vec::new(),
         more: false,
         depth: 0,
+        wrote: Vec::new(),
     };
     let mut words = shell_words::split(line).unwrap().into_iter();
     while let Some(word) = words.next() {

@@ -4,7 +4,7 @@
 use super::git::GitCall;
 use super::{
     Call, archive, awk, carrier, copy, edit, fetch, find, format, git, interpreter, meta, operator,
-    patch, remove, sed, sync, vim, write,
+    patch, recipe, remove, sed, sync, vim, write,
 };
 use crate::policy::facts::Effect;
 
@@ -98,6 +98,7 @@ const PROGRAMS: &[&[Verb]] = &[
     vim::ROWS,
     patch::ROWS,
     interpreter::ROWS,
+    recipe::ROWS,
     archive::ROWS,
     find::ROWS,
     format::ROWS,

@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Verb] = &[
         &["touch new.rs", "touch lib/core.rs", "touch -c lib/core.rs"],
         &["touch --help"],
     ),
-    program(&["sort"], "writes -o", sort).examples(
+    program(&["sort", "shuf"], "writes -o", sort).examples(
         &["sort -o lib/core.rs notes.md", "sort --output=lib/core.rs", "sort notes.md -olib/x"],
         &["sort lib/core.rs", "sort -k 2 -t , lib/core.rs"],
     ),

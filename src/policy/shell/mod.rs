@@ -133,6 +133,9 @@ pub struct Invocation {
     pub more: bool,
     /// How many `-c` bodies, `eval`s and the like it was found under.
     pub depth: u8,
+    /// Files it names that the text itself wrote before, by absolute path, and what they hold
+    /// when that is known.
+    pub wrote: Vec<(String, Option<String>)>,
 }
 
 /// Something that could not be read.

@@ -13,7 +13,7 @@ use super::nested;
 use super::paths::Place;
 use super::{Call, Follow};
 use crate::policy::facts::Effect;
-use crate::policy::shell::{Arg, Dir};
+use crate::policy::shell::{Arg, Dir, Piece};
 
 /// Whose grammar a text follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,16 @@ const LENGTH: usize = 1 << 20;
 
 /// What a program text does.
 pub(super) fn effects(call: &Call<'_>, text: &str, language: Language) -> Vec<Effect> {
+    given(call, text, &[], language)
+}
+
+/// The same for a text that is handed arguments (`sys.argv[1:]`).
+pub(super) fn given(
+    call: &Call<'_>,
+    text: &str,
+    arguments: &[Arg],
+    language: Language,
+) -> Vec<Effect> {
     if text.len() > LENGTH {
         return Vec::new();
     }
@@ -68,7 +78,8 @@ pub(super) fn effects(call: &Call<'_>, text: &str, language: Language) -> Vec<Ef
     let tokens = tokens(text, language);
     let mut dir = call.place.dir.clone();
     let mut out = Vec::new();
-    for act in acts(&tokens, language, call.site().home()) {
+    let values = Values::new(call.site().home(), arguments);
+    for act in acts(&tokens, language, values) {
         if let Act::Enter(to) = &act {
             let place = Place { dir: &dir, ..call.place };
             dir = place.absolute(to).map_or(Dir::Unknown, Dir::At);
@@ -84,8 +95,13 @@ fn done(call: &Call<'_>, act: Act, dir: &Dir) -> Vec<Effect> {
     let place = Place { dir, ..call.place };
     let words = call.words();
     match act {
-        Act::Write(path) => place.write(&Arg::text(path), Follow::All, &words),
-        Act::Remove(path) => place.remove(&Arg::text(path), &words),
+        Act::Write(path) => all(&place, &path)
+            .iter()
+            .flat_map(|path| place.write(path, Follow::All, &words))
+            .collect(),
+        Act::Remove(path) => {
+            all(&place, &path).iter().flat_map(|path| place.remove(path, &words)).collect()
+        }
         Act::Rename(from, to) => argv(call, dir, &["mv", "-T", "--", &from, &to]),
         Act::Move(from, to) => argv(call, dir, &["mv", "--", &from, &to]),
         Act::Copy(from, to) => argv(call, dir, &["cp", "-r", "--", &from, &to]),
@@ -95,21 +111,32 @@ fn done(call: &Call<'_>, act: Act, dir: &Dir) -> Vec<Effect> {
     }
 }
 
+/// The files a name stands for: itself, or what its pattern matches (`glob('*.rs')`).
+fn all(place: &Place<'_>, path: &str) -> Vec<Arg> {
+    let Some(pattern) = path.strip_prefix(values::PATTERN) else { return vec![Arg::text(path)] };
+    match place.matching(pattern) {
+        Some(paths) => paths.into_iter().map(Arg::text).collect(),
+        None => vec![Arg { pieces: vec![Piece::Any], glob: Some(pattern.to_owned()) }],
+    }
+}
+
 fn argv(call: &Call<'_>, dir: &Dir, words: &[&str]) -> Vec<Effect> {
     nested::carried(call, words.iter().map(|word| Arg::text(*word)).collect(), dir)
 }
 
 /// Everything a text does, in order.
-fn acts(tokens: &[Token], language: Language, home: Option<String>) -> Vec<Act> {
-    let mut values = Values::new(home);
+fn acts(tokens: &[Token], language: Language, mut values: Values) -> Vec<Act> {
     let mut out = Vec::new();
+    // A comprehension uses its name before it says what it stands for.
+    (0..tokens.len()).for_each(|at| values.loops(tokens, at));
     for at in 0..tokens.len() {
         values.learn(tokens, at);
         match tokens.get(at) {
             Some(Token::Shell(text)) => out.push(Act::Shell(text.clone())),
             Some(Token::Name(name)) => {
                 if language == Language::Awk {
-                    out.extend(rules::printed(tokens, at, name));
+                    out.extend(rules::printed(tokens, at, name, &values));
+                    out.extend(rules::piped(tokens, at, name, &values));
                 }
                 out.extend(rules::called(tokens, at, name, language, &values));
             }
@@ -124,7 +151,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str, language: Language) -> Vec<Act> {
-        acts(&tokens(text, language), language, Some("/home/u".to_owned()))
+        let values = Values::new(Some("/home/u".to_owned()), &[Arg::text("given")]);
+        acts(&tokens(text, language), language, values)
     }
 
     fn write(path: &str) -> Act {
@@ -160,7 +188,12 @@ mod tests {
             [Act::Run(vec!["rm".into(), "-r".into(), "a".into()])]
         );
         assert_eq!(py("items.remove('a'); # os.remove('b')"), []);
-        assert_eq!(py("open(f'{x}/a', 'w'); open(sys.argv[1], 'w')"), []);
+        assert_eq!(py("open(f'{x}/a', 'w'); open(sys.argv[2], 'w')"), []);
+        assert_eq!(py("open(sys.argv[1], 'w')"), [write("given")]);
+        assert_eq!(py("for p in Path('a').rglob('*.rs'): p.unlink()"), [remove("\u{1}a/**/*.rs")]);
+        assert_eq!(py("[open(f,'w') for f in glob.glob('a/*')]"), [write("\u{1}a/*")]);
+        assert_eq!(py("subprocess.run('rm -r a'.split())"), [Act::Shell("rm -r a".into())]);
+        assert_eq!(py("fileinput.input('a', inplace=True); fileinput.input('b')"), [write("a")]);
         assert_eq!(py("print(\"open('a','w')\")"), []);
     }
 

@@ -24,6 +24,8 @@ enum Does {
     Run,
     /// Goes to the first.
     Enter,
+    /// Rewrites the first where it is told to.
+    InPlace,
 }
 
 /// Where a name must stand to mean it.
@@ -133,6 +135,7 @@ const CALLS: &[(&[&str], Does, On)] = &[
     (&["run", "call"], Does::Run, On::Only(&["subprocess", "sp"])),
     (&["exec", "spawn", "execFile"], Does::Run, On::Bare(&["child_process", "cp", "Kernel"])),
     (&["chdir"], Does::Enter, On::Any),
+    (&["input", "FileInput"], Does::InPlace, On::Only(&["fileinput"])),
 ];
 
 /// Methods of a path.
@@ -208,7 +211,19 @@ fn receiver(tokens: &[Token], at: usize) -> Receiver<'_> {
     let least = end.saturating_sub(REACH);
     while let Some(token) = start.checked_sub(1).filter(|i| *i >= least).and_then(|i| tokens.get(i))
     {
+        let before = start.checked_sub(2).and_then(|i| tokens.get(i));
+        let behind = tokens.get(start).filter(|_| start < end);
+        let word = |token: &Token| matches!(token, Token::Name(_) | Token::Str(_));
         match token {
+            // `in p`, `else p`: another word is another expression; so is what ends in a colon.
+            token if depth == 0 && word(token) && behind.is_some_and(word) => break,
+            Token::Sign(':')
+                if depth == 0
+                    && before != Some(&Token::Sign(':'))
+                    && behind != Some(&Token::Sign(':')) =>
+            {
+                break;
+            }
             Token::Sign(')' | ']') => depth += 1,
             Token::Sign('(' | '[') if depth == 0 => break,
             Token::Sign('(' | '[') => depth -= 1,
@@ -282,6 +297,12 @@ fn act(does: Does, args: &Args<'_>, language: Language, values: &Values) -> Vec<
         Does::Open => opened(args, language, values),
         Does::Run => ran(args, values),
         Does::Enter => nth(0).into_iter().take(1).map(Act::Enter).collect(),
+        Does::InPlace => {
+            let asks = |tokens: &&[Token]| matches!(tokens, [Token::Name(n), ..] if n == "inplace");
+            let rewrites = args.iter().any(asks);
+            let files = if rewrites { nth(0) } else { Vec::new() };
+            files.into_iter().map(Act::Write).collect()
+        }
     }
 }
 
@@ -323,7 +344,7 @@ fn ran(args: &Args<'_>, values: &Values) -> Vec<Act> {
         [Token::Sign('['), items @ .., Token::Sign(']')] => known(items),
         _ => None,
     };
-    let Some(first) = args.first() else { return Vec::new() };
+    let Some(first) = args.first().map(|tokens| unsplit(tokens)) else { return Vec::new() };
     if let Some(argv) = listed(first) {
         return vec![Act::Run(argv)];
     }
@@ -341,6 +362,24 @@ fn ran(args: &Args<'_>, values: &Values) -> Vec<Act> {
         vec![Act::Shell(text)]
     } else {
         vec![Act::Run(std::iter::once(text).chain(rest).collect())]
+    }
+}
+
+/// The text of `'text'.split()` and `shlex.split('text')`.
+fn unsplit(tokens: &[Token]) -> &[Token] {
+    let named = |token: &Token, wanted: &str| matches!(token, Token::Name(name) if name == wanted);
+    match tokens {
+        [text @ .., Token::Sign('.'), split, Token::Sign('('), Token::Sign(')')]
+            if named(split, "split") =>
+        {
+            text
+        }
+        [shlex, Token::Sign('.'), split, Token::Sign('('), text @ .., Token::Sign(')')]
+            if named(shlex, "shlex") && named(split, "split") =>
+        {
+            text
+        }
+        other => other,
     }
 }
 
@@ -370,18 +409,37 @@ fn method(name: &str, receiver: &[String], args: &Args<'_>, values: &Values) -> 
 }
 
 /// What awk's `print` at a token goes into.
-pub(super) fn printed(tokens: &[Token], at: usize, name: &str) -> Vec<Act> {
+pub(super) fn printed(tokens: &[Token], at: usize, name: &str, values: &Values) -> Vec<Act> {
     if !matches!(name, "print" | "printf") {
         return Vec::new();
     }
     let rest = tokens.get(at + 1..).unwrap_or_default();
+    let rest = rest.get(..REACH).unwrap_or(rest);
     let end = rest.iter().position(|t| matches!(t, Token::End | Token::Sign('}')));
     let body = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+    let known = |last: &Token| values.of(std::slice::from_ref(last));
     match body {
-        [.., Token::Sign('>'), Token::Str(file)] if !file.starts_with("/dev/") => {
-            vec![Act::Write(file.clone())]
+        [.., Token::Sign('>'), last @ (Token::Str(_) | Token::Name(_))] => {
+            let real = |file: &String| !file.starts_with("/dev/");
+            known(last).into_iter().filter(real).map(Act::Write).collect()
         }
-        [.., Token::Sign('|' | '&'), Token::Str(text)] => vec![Act::Shell(text.clone())],
+        [.., Token::Sign('|' | '&'), last @ (Token::Str(_) | Token::Name(_))] => {
+            known(last).into_iter().map(Act::Shell).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What awk's `COMMAND | getline` runs, seen from `getline`.
+pub(super) fn piped(tokens: &[Token], at: usize, name: &str, values: &Values) -> Vec<Act> {
+    let before = tokens.get(..at).unwrap_or_default();
+    match before {
+        [.., command, Token::Sign('|')] if name == "getline" => {
+            values.of(std::slice::from_ref(command)).into_iter().map(Act::Shell).collect()
+        }
+        [.., command, Token::Sign('|'), Token::Sign('&')] if name == "getline" => {
+            values.of(std::slice::from_ref(command)).into_iter().map(Act::Shell).collect()
+        }
         _ => Vec::new(),
     }
 }

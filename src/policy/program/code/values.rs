@@ -4,11 +4,16 @@
 use std::collections::BTreeMap;
 
 use super::lex::Token;
+use crate::policy::shell::Arg;
+
+/// Stands before a value that is a pattern, and for everything that it matches.
+pub(super) const PATTERN: char = '\u{1}';
 
 /// Names that hold paths, and the user's home.
 pub(super) struct Values {
     known: BTreeMap<String, Vec<String>>,
     home: Option<String>,
+    arguments: Vec<Option<String>>,
 }
 
 /// Tokens of one expression that are looked at.
@@ -42,9 +47,19 @@ const WRAPPERS: &[&str] = &[
 ];
 
 impl Values {
-    /// Nothing known but the home directory.
-    pub(super) fn new(home: Option<String>) -> Self {
-        Self { known: BTreeMap::new(), home }
+    /// Nothing known but the home directory and what the text is handed.
+    pub(super) fn new(home: Option<String>, arguments: &[Arg]) -> Self {
+        let arguments = arguments.iter().map(|arg| arg.exact().map(str::to_owned)).collect();
+        Self { known: BTreeMap::new(), home, arguments }
+    }
+
+    /// Takes note of a loop that begins at a token.
+    pub(super) fn loops(&mut self, tokens: &[Token], at: usize) {
+        if let Some([_, Token::Name(word)]) = tokens.get(at..at + 2)
+            && matches!(word.as_str(), "in" | "of")
+        {
+            self.learn(tokens, at);
+        }
     }
 
     /// Takes note of an assignment or a loop that begins at a token.
@@ -69,6 +84,12 @@ impl Values {
                 let found = found.collect();
                 self.known.insert(name.clone(), found);
             }
+            [Token::Name(word), Token::Name(_), ..] if matches!(word.as_str(), "in" | "of") => {
+                let value = rest.get(1..).unwrap_or_default();
+                let near = value.get(..REACH).unwrap_or(value);
+                let found = self.of(near.get(..closed(near)).unwrap_or_default());
+                self.known.insert(name.clone(), found);
+            }
             _ => {}
         }
     }
@@ -82,8 +103,26 @@ impl Values {
         let mut parts: Vec<Vec<String>> = Vec::new();
         let mut glue = "/";
         let mut strings = 0;
-        for token in tokens {
+        let mut pattern = Globs::No;
+        let mut rest = tokens;
+        while let Some((token, after)) = rest.split_first() {
+            if let Some((given, after)) = self.argument(rest) {
+                strings += 1;
+                parts.push(vec![given?]);
+                rest = after;
+                continue;
+            }
+            rest = after;
             match token {
+                Token::Name(name)
+                    if matches!(name.as_str(), "glob" | "iglob" | "sorted" | "list") =>
+                {
+                    pattern = if name.contains("glob") { Globs::Here } else { pattern };
+                }
+                Token::Name(name) if name == "rglob" => {
+                    pattern = Globs::Here;
+                    parts.push(vec!["**".to_owned()]);
+                }
                 Token::Str(text) => {
                     strings += 1;
                     parts.push(vec![self.expanded(text)]);
@@ -105,7 +144,36 @@ impl Values {
             let pairs = out.iter().flat_map(|a| part.iter().map(move |b| joined(a, b, glue)));
             out = pairs.take(64).collect();
         }
+        if pattern == Globs::Here {
+            out.iter_mut().filter(|one| !one.starts_with(PATTERN)).for_each(|one| {
+                one.insert(0, PATTERN);
+            });
+        }
         Some(out)
+    }
+
+    /// `sys.argv[1]`: the argument, when it is known, and what follows.
+    fn argument<'t>(&self, tokens: &'t [Token]) -> Option<(Option<String>, &'t [Token])> {
+        let [
+            Token::Name(sys),
+            Token::Sign('.'),
+            Token::Name(argv),
+            Token::Sign('['),
+            Token::Name(number),
+            Token::Sign(']'),
+            rest @ ..,
+        ] = tokens
+        else {
+            return None;
+        };
+        let first = match (sys.as_str(), argv.as_str()) {
+            ("sys", "argv") => 1,
+            ("process", "argv") => 2,
+            _ => return None,
+        };
+        let at = number.parse::<usize>().ok()?.checked_sub(first);
+        let given = at.and_then(|at| self.arguments.get(at)).cloned().flatten();
+        Some((given, rest))
     }
 
     fn expanded(&self, text: &str) -> String {
@@ -114,6 +182,35 @@ impl Values {
             _ => text.to_owned(),
         }
     }
+}
+
+/// Whether an expression is a pattern and means what it matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Globs {
+    /// It is a name.
+    No,
+    /// It is a pattern.
+    Here,
+}
+
+/// Where the expression of a loop ends: at a colon, a line end or a bracket not opened in it.
+fn closed(tokens: &[Token]) -> usize {
+    let mut depth = 0_u32;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Sign('(' | '[' | '{') => depth += 1,
+            Token::Sign(')' | ']' | '}' | ':') | Token::End if depth == 0 => return at,
+            Token::Sign(')' | ']' | '}') => depth -= 1,
+            Token::Name(word) if depth == 0 && matches!(word.as_str(), "if" | "for") => return at,
+            Token::Name(_)
+            | Token::Str(_)
+            | Token::Filled
+            | Token::Shell(_)
+            | Token::Sign(_)
+            | Token::End => {}
+        }
+    }
+    tokens.len()
 }
 
 fn joined(a: &str, b: &str, glue: &str) -> String {

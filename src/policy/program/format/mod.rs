@@ -104,7 +104,10 @@ pub(super) const ROWS: &[Verb] = &[
         "stashes unstaged changes of everybody while it runs",
         stashes,
     )
-    .examples(&["pre-commit run", "lint-staged"], &["pre-commit install", "pre-commit --version"]),
+    .examples(
+        &["pre-commit run", "lint-staged"],
+        &["pre-commit install", "pre-commit run --files docs/a.md", "pre-commit --version"],
+    ),
 ];
 
 /// Tools whose verb is a tool of its own.
@@ -204,7 +207,7 @@ fn before_pattern(text: &str) -> &str {
 
 fn stashes(call: &Call<'_>) -> Vec<Effect> {
     let first = call.texts().next();
-    let everything = call.says(&["-a", "--all-files", "--version", "--help"]);
+    let everything = call.says(&["-a", "--all-files", "--files", "--version", "--help"]);
     let runs = call.name == "lint-staged" || first == Some("run");
     let root = call.place.root().filter(|_| runs && !everything);
     root.map(|root| Effect::Tree { root: root.path, words: call.words() }).into_iter().collect()

@@ -19,7 +19,7 @@ pub(super) struct Globals {
     git_dir: Option<Arg>,
     work_tree: Option<Arg>,
     index_file: Option<Arg>,
-    config: Vec<(String, String)>,
+    pub(super) config: Vec<(String, String)>,
     /// `--literal-pathspecs`.
     pub(super) literal: bool,
     /// Prints something and stops (`--version`, `--help`).
@@ -48,6 +48,7 @@ impl Globals {
             dir: call.invocation.dir.clone(),
             git_dir: named("GIT_DIR"),
             work_tree: named("GIT_WORK_TREE"),
+            config: numbered(&named),
             index_file: named("GIT_INDEX_FILE"),
             literal: named("GIT_LITERAL_PATHSPECS").is_some_and(|v| v.exact() == Some("1")),
             ..Self::default()
@@ -142,6 +143,20 @@ impl Globals {
             Target::Unknown(_) => Index::Shared,
         }
     }
+}
+
+/// Most pairs of `GIT_CONFIG_COUNT` that are looked at.
+const PAIRS: usize = 64;
+
+/// Configuration in the environment: `GIT_CONFIG_KEY_0`, `GIT_CONFIG_VALUE_0` and so on.
+fn numbered(named: &dyn Fn(&str) -> Option<Arg>) -> Vec<(String, String)> {
+    let count = named("GIT_CONFIG_COUNT").and_then(|n| n.exact()?.parse::<usize>().ok());
+    let pair = |n: usize| {
+        let key = named(&format!("GIT_CONFIG_KEY_{n}"))?;
+        let value = named(&format!("GIT_CONFIG_VALUE_{n}"))?;
+        Some((key.exact()?.to_lowercase(), value.exact()?.to_owned()))
+    };
+    (0..count.unwrap_or(0).min(PAIRS)).filter_map(pair).collect()
 }
 
 /// The directory after one more `-C`.

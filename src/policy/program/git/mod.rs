@@ -1,6 +1,7 @@
 //! Git's own grammar: what stands before the verb, which work tree and index it means, aliases,
 //! and then the row of the verb. Never asks git; `Site` answers from git's files.
 
+mod bidden;
 mod builtin;
 mod checkout;
 mod clean;
@@ -22,7 +23,7 @@ pub(super) use overlay::Overlay;
 use globals::Globals;
 
 use super::options::{Parsed, Style, parse};
-use super::paths::{Place, base_name};
+use super::paths::Place;
 use super::verbs::{Reader, Verb, program, verbs};
 use super::{Call, nested};
 use crate::policy::facts::{Effect, Root, RootKind, Scope, Why};
@@ -93,7 +94,9 @@ fn git(call: &Call<'_>) -> Vec<Effect> {
     let Some(verb) = verb.exact() else {
         return vec![call.place.opaque(Why::Program, &call.words())];
     };
-    verb_effects(call, &globals, verb, rest, HOPS)
+    let mut out = verb_effects(call, &globals, verb, rest, HOPS);
+    out.extend(bidden::effects(call, &globals, verb, rest));
+    out
 }
 
 /// A verb called by the name of its own program (`git-filter-repo`).
@@ -167,9 +170,10 @@ fn row_effects(
         None => return Vec::new(),
     };
     // Outside its work tree git goes to the top of it before it looks at operands.
-    let top = Dir::At(root.path.to_string());
-    let inside = place.here().is_some_and(|here| here.within(&root.path));
-    let place = if inside { place } else { Place { dir: &top, ..place } };
+    // Inside it git is where the directory really is, not where a link says.
+    let here = place.here().filter(|here| here.within(&root.path));
+    let dir = Dir::At(here.unwrap_or_else(|| root.path.clone()).to_string());
+    let place = Place { dir: &dir, ..place };
     let index = globals.index(&root, &place);
     let literal = globals.literal;
     let words = call.words();
@@ -262,9 +266,4 @@ impl GitCall<'_> {
             || self.place.site.is_revision(&self.root, stem)
             || self.place.site.is_revision(&self.root, word)
     }
-}
-
-/// A program's name for a verb: the file name alone.
-fn own_name(program: &str) -> &str {
-    base_name(program)
 }

@@ -1,36 +1,108 @@
 //! Owns what a line of commands changes for its own later parts: aliases it sets with
-//! `git config`. Everything else is asked of the site behind it.
+//! `git config`, links it makes, files it wrote. Everything else is asked of the site behind it.
 
+use super::super::paths::{base_name, join};
 use super::super::{Follow, Site};
 use crate::policy::facts::Root;
 use crate::policy::lane::AbsPath;
-use crate::policy::shell::{Entry, Invocation, World};
+use crate::policy::shell::{Dir, Entry, Invocation, World};
+
+/// Links made by one line that are remembered.
+const LINKS: usize = 64;
+/// Links that lead to links.
+const HOPS: usize = 8;
 
 /// A site that also knows what the line has set so far.
 pub(crate) struct Overlay<'a> {
     behind: &'a dyn Site,
     aliases: Vec<(String, String)>,
+    /// A link and what it leads to, both absolute.
+    links: Vec<(String, String)>,
+    /// Files the text wrote that the invocation at hand names.
+    wrote: Vec<(String, Option<String>)>,
 }
 
 impl<'a> Overlay<'a> {
     /// Nothing set yet.
     pub(crate) fn new(behind: &'a dyn Site) -> Self {
-        Self { behind, aliases: Vec::new() }
+        Self { behind, aliases: Vec::new(), links: Vec::new(), wrote: Vec::new() }
     }
 
-    /// Takes note of `git config … alias.NAME VALUE`.
+    /// Turns to the next invocation: what it names of the files the text wrote is known.
+    pub(crate) fn arrive(&mut self, invocation: &Invocation) {
+        self.wrote.clone_from(&invocation.wrote);
+    }
+
+    /// Takes note of what an invocation leaves behind for the next ones.
     pub(crate) fn learn(&mut self, invocation: &Invocation) {
         let texts: Vec<&str> = invocation.argv.iter().filter_map(|a| a.exact()).collect();
-        let git = texts.first().is_some_and(|program| super::own_name(program) == "git");
-        if !git || !texts.contains(&"config") {
-            return;
+        match texts.split_first().map(|(program, rest)| (base_name(program), rest)) {
+            Some(("git", rest)) if rest.contains(&"config") => self.alias(rest),
+            Some(("ln", rest)) => self.link(rest, &invocation.dir),
+            Some(_) | None => {}
         }
+    }
+
+    /// `git config … alias.NAME VALUE`.
+    fn alias(&mut self, texts: &[&str]) {
         let pairs = texts.windows(2).filter_map(|pair| match pair {
             [key, value] if key.starts_with("alias.") => Some((*key, *value)),
             _ => None,
         });
         self.aliases.extend(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())));
     }
+
+    /// `ln [-s] SOURCE [DEST]`: what is written through the new name lands on the source.
+    fn link(&mut self, texts: &[&str], dir: &Dir) {
+        let Dir::At(dir) = dir else { return };
+        let long = |name: &str| texts.contains(&name);
+        let short =
+            texts.iter().filter_map(|t| t.strip_prefix('-')).filter(|t| !t.starts_with('-'));
+        let flags: String = short.collect();
+        let mut operands = texts.iter().filter(|t| !t.starts_with('-'));
+        let (Some(source), dest) = (operands.next(), operands.next().unwrap_or(&".")) else {
+            return;
+        };
+        let mut name = absolute(dir, dest);
+        if self.target(&name) == Entry::Dir {
+            name = join(&name, base_name(source));
+        }
+        let soft = flags.contains('s') || long("--symbolic");
+        let soft = soft && !flags.contains('r') && !long("--relative");
+        let forced = flags.contains('f') || long("--force");
+        let from = if soft { name.rsplit_once('/').map_or("/", |(dir, _)| dir) } else { dir };
+        let source = absolute(from, source);
+        let free = forced || self.behind.entry(&name) == Entry::Missing;
+        if free && self.links.len() < LINKS {
+            self.links.push((name, source));
+        }
+    }
+
+    /// A path with the line's own links followed.
+    fn followed(&self, path: &str, follow: Follow) -> Option<String> {
+        if self.links.is_empty() {
+            return None;
+        }
+        let mut at = absolute("/", path);
+        let mut moved = false;
+        for _ in 0..HOPS {
+            let step = self.links.iter().rev().find_map(|(name, source)| {
+                let rest = at.strip_prefix(name.as_str())?;
+                let whole = rest.is_empty() && follow == Follow::All;
+                (whole || rest.starts_with('/')).then(|| format!("{source}{rest}"))
+            });
+            let Some(step) = step else { break };
+            at = step;
+            moved = true;
+        }
+        moved.then_some(at)
+    }
+}
+
+/// A path made absolute, `.` and `..` taken out by name.
+fn absolute(dir: &str, path: &str) -> String {
+    let whole = if path.starts_with('/') { path.to_owned() } else { join(dir, path) };
+    AbsPath::new(&whole).map_or(whole, |path| path.to_string())
 }
 
 impl World for Overlay<'_> {
@@ -43,25 +115,42 @@ impl World for Overlay<'_> {
     }
 
     fn entry(&self, path: &str) -> Entry {
-        self.behind.entry(path)
+        match self.followed(path, Follow::Parents) {
+            Some(path) => self.behind.entry(&path),
+            None if self.followed(path, Follow::All).is_some() => Entry::Link,
+            None => self.behind.entry(path),
+        }
     }
 
     fn target(&self, path: &str) -> Entry {
-        self.behind.target(path)
+        match self.followed(path, Follow::All) {
+            Some(path) => self.behind.target(&path),
+            None => self.behind.target(path),
+        }
     }
 
     fn list(&self, dir: &str, limit: usize) -> Option<Vec<String>> {
-        self.behind.list(dir, limit)
+        match self.followed(dir, Follow::All) {
+            Some(dir) => self.behind.list(&dir, limit),
+            None => self.behind.list(dir, limit),
+        }
     }
 
     fn read(&self, path: &str, limit: usize) -> Option<String> {
-        self.behind.read(path, limit)
+        let own = absolute("/", path);
+        match self.wrote.iter().find(|(name, _)| *name == own) {
+            Some((_, text)) => text.clone(),
+            None => self.behind.read(path, limit),
+        }
     }
 }
 
 impl Site for Overlay<'_> {
     fn resolve(&self, path: &str, follow: Follow) -> Option<AbsPath> {
-        self.behind.resolve(path, follow)
+        match self.followed(path, follow) {
+            Some(path) => self.behind.resolve(&path, follow),
+            None => self.behind.resolve(path, follow),
+        }
     }
 
     fn root_of(&self, path: &AbsPath) -> Option<Root> {
@@ -93,12 +182,27 @@ impl Site for Overlay<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::super::line_effects;
-    use super::super::super::scene::{Scene, invocation};
+    use super::super::super::scene::{Scene, invocation, reaches};
 
     #[test]
     fn an_alias_set_on_the_way_is_known_afterwards() {
         let line = ["git config alias.z 'add -A'", "git z"].map(invocation);
         let effects = line_effects(&line, &Scene::gate());
         assert!(effects[0].is_empty() && effects[1].len() == 1);
+    }
+
+    #[test]
+    fn a_link_made_on_the_way_is_followed_afterwards() {
+        for line in [
+            ["ln -s lib l2", "rm l2/core.rs"],
+            ["ln -s ../lib/core.rs docs/c", "tee docs/c"],
+            ["ln lib/core.rs hard", "tee hard"],
+            ["ln -s /home/u/proj/app/lib /tmp/l", "cp ../x /tmp/l/core.rs"],
+        ] {
+            let effects = line_effects(&line.map(invocation), &Scene::gate());
+            assert!(reaches(&effects[1], "lib/core.rs"), "{line:?}: {effects:?}");
+        }
+        let gone = ["ln -s lib l2", "rm l2"].map(invocation);
+        assert!(!reaches(&line_effects(&gone, &Scene::gate())[1], "lib/core.rs"));
     }
 }

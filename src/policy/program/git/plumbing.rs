@@ -5,7 +5,7 @@ use super::super::verbs::{Verb, verb};
 use super::staging::stage_named;
 use super::{GitCall, Index};
 use crate::policy::facts::{Effect, Scope};
-use crate::policy::shell::Arg;
+use crate::policy::shell::{Arg, Piece};
 
 /// The rows.
 pub(super) const ROWS: &[Verb] = &[
@@ -128,7 +128,14 @@ fn update_index(git: &GitCall<'_>) -> Vec<Effect> {
     let mut named: Vec<Arg> = line.operands.clone();
     for info in line.values("cacheinfo") {
         // In the old form mode, object and path are words of their own: operands.
-        named.extend(info.exact().and_then(|text| text.splitn(3, ',').nth(2)).map(Arg::text));
+        // The object may be made on the way: `100644,$(git hash-object -w f),path`.
+        match (info.exact(), info.pieces.last()) {
+            (Some(text), _) => named.extend(text.splitn(3, ',').nth(2).map(Arg::text)),
+            (None, Some(Piece::Text(text))) if text.starts_with(',') => {
+                named.push(Arg::text(text.trim_start_matches(',')));
+            }
+            (None, _) => named.push(Arg { pieces: vec![Piece::Any], glob: None }),
+        }
     }
     if line.has("again") {
         return git.stage(Scope::Tracked);

@@ -3,7 +3,7 @@
 
 use super::super::Follow;
 use super::super::options::{Style, parse};
-use super::super::paths::Target;
+use super::super::paths::{Target, base_name};
 use super::super::verbs::{Verb, verb};
 use super::GitCall;
 use crate::policy::facts::{Effect, Scope, Why};
@@ -103,7 +103,7 @@ fn submodule(git: &GitCall<'_>) -> Vec<Effect> {
         Some("update" | "deinit") => git.pathspec(git.scope(&line.operands, Scope::All)),
         Some("add") => {
             let url = line.operands.first().and_then(Arg::exact).unwrap_or_default();
-            let name = super::own_name(url).trim_end_matches(".git").to_owned();
+            let name = base_name(url).trim_end_matches(".git").to_owned();
             let path = line.operands.get(1).cloned().unwrap_or_else(|| Arg::text(name));
             super::staging::stage_named(git, &[Arg::text(":/.gitmodules"), path])
         }

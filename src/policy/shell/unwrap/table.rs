@@ -163,6 +163,12 @@ pub const WRAPPERS: &[Wrapper] = &[
         ..ROW
     },
     Wrapper {
+        names: &["setpriv", "chpst", "softlimit", "capsh", "cpulimit", "schedtool"],
+        spec: spec("ulepc", &["reuid", "regid", "groups", "user"]),
+        yes: &["setpriv --nnp rm x", "setpriv --reuid 1000 --clear-groups rm x", "chpst -u x rm x"],
+        ..ROW
+    },
+    Wrapper {
         names: &["systemd-run"],
         spec: spec("pEut", &["property", "setenv", "unit", "slice"]),
         yes: &["systemd-run --user --scope -p CPUQuota=50% rm x"],

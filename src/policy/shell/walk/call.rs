@@ -16,6 +16,11 @@ use crate::policy::shell::{Arg, Dir, Invocation, Piece, Redirect, Stdin, path};
 /// Bytes of a script that are read.
 const SCRIPT: usize = 64 * 1024;
 
+/// Written files that are handed on with one call.
+const WROTE: usize = 16;
+/// Files `make` reads without being told.
+const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
+
 /// What stands on standard input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::policy::shell) enum Input {
@@ -151,6 +156,7 @@ impl Walker<'_> {
             redirects: call.redirects.clone(),
             more: call.more,
             depth: self.depth,
+            wrote: self.wrote(call),
         });
         if !self.captures.is_empty() || matches!(call.stdout, Stdout::File(_)) {
             let said = said(self, call);
@@ -200,6 +206,24 @@ impl Walker<'_> {
     /// What a file the text wrote itself holds.
     pub(in crate::policy::shell) fn written(&self, arg: &Arg) -> Option<Text> {
         self.files.get(&self.absolute(arg)?).cloned().flatten()
+    }
+
+    /// The files a call names that the text itself has written.
+    fn wrote(&self, call: &Call) -> Vec<(String, Option<String>)> {
+        if self.files.is_empty() {
+            return Vec::new();
+        }
+        let makes = call.argv.first().and_then(Arg::exact).is_some_and(|n| n.ends_with("make"));
+        let usual = MAKEFILES.iter().filter(|_| makes).map(|name| Arg::text(*name));
+        let valued = call.argv.iter().filter_map(|arg| arg.exact()?.split_once('='));
+        let valued = valued.map(|(_, value)| Arg::text(value));
+        let named = call.argv.iter().skip(1).cloned().chain(valued).chain(usual);
+        let known = named.filter_map(|arg| {
+            let path = self.absolute(&arg)?;
+            let text = self.files.get(&path)?;
+            Some((path, text.as_ref().map(Text::holed)))
+        });
+        known.take(WROTE).collect()
     }
 
     /// A small file from the disk, unless the text itself has written it.

@@ -3,6 +3,7 @@
 use super::Walker;
 use super::brace::{self, Symbol};
 use super::field::Fields;
+use super::made::Made;
 use super::parameter::Expanded;
 use super::state::Value;
 use crate::policy::shell::ast::{Flow, Part, Quote, Word};
@@ -29,7 +30,10 @@ impl Walker<'_> {
         };
         for symbols in words {
             self.afford(symbols.len());
-            self.fields(&symbols).globbed(self.state.path(), self.world, &mut args);
+            let fields = self.fields(&symbols);
+            let written = Made { world: self.world, files: &self.files };
+            let disk = if self.files.is_empty() { self.world } else { &written };
+            fields.globbed(self.state.path(), disk, &mut args);
         }
         args
     }

@@ -12,9 +12,11 @@ mod expand;
 mod field;
 mod function;
 mod glob;
+mod made;
 mod output;
 mod parameter;
 mod pattern;
+mod setup;
 mod simple;
 mod state;
 
@@ -203,7 +205,11 @@ impl Walker<'_> {
         if self.muted {
             return;
         }
-        let readable = |c: char| if c.is_control() || c >= '\u{100000}' { ' ' } else { c };
+        let readable = |c: char| match c {
+            '\u{100000}'.. => '…',
+            c if c.is_control() => ' ',
+            c => c,
+        };
         let words: String = words.chars().take(SHOWN).map(readable).collect();
         let unread = Unread { why, dir: self.state.dir(), words };
         if !self.reading.unread.contains(&unread) && self.reading.unread.len() < 64 {

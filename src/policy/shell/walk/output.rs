@@ -1,8 +1,8 @@
 //! What common commands print when that can be known: enough for `$(…)`, pipes into `xargs` or a
 //! shell, and files a text writes for itself. Unknown is always a right answer.
 
-use super::Walker;
 use super::call::{Call, Input};
+use super::{Walker, setup};
 use crate::policy::shell::parse::decode;
 use crate::policy::shell::text::Text;
 use crate::policy::shell::unwrap::found;
@@ -35,6 +35,7 @@ pub(super) fn said(walker: &Walker<'_>, call: &Call) -> Text {
             let prints = name != "mkdir" && args.iter().any(chatty);
             if prints && !matches!(name, "[" | "test") { Text::any() } else { Text::default() }
         }
+        name if setup::prints(name, args) => Text::default(),
         _ => Text::any(),
     }
 }
