@@ -106,7 +106,7 @@ fn the_fence_cannot_be_switched_off_from_behind_it() {
         [".config/octo/config.toml", ".local/state/octo/machine.toml", ".config/git/config"];
     for file in files.map(|f| machine.home.join(f)) {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
-        assert!(!text.contains("off") && !text.contains("fsmonitor"), "{}", file.display());
+        assert!(!text.contains("fence =") && !text.contains("fsmonitor"), "{}", file.display());
     }
     assert!(!machine.home.join(".config/o").exists(), "{said:?}");
 }

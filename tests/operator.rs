@@ -126,7 +126,9 @@ fn an_upgrade_keeps_what_was_chosen_before() {
 #[test]
 fn a_first_installation_has_the_fence_where_the_machine_grants_all_of_it() {
     let machine = with_settings(Some("{}\n"));
-    let whole = machine.operator(&["doctor"]).stdout.contains("full, but shell commands run");
+    let said = machine.operator(&["doctor"]).stdout;
+    let whole =
+        said.contains("full, but shell commands run") && said.contains("blocks when a hook");
     let fenced = |machine: &Machine| {
         fs::read_to_string(settings(machine)).unwrap().contains("CLAUDE_CODE_SHELL_PREFIX")
     };

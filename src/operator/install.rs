@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::context::Context;
 use super::diff;
+use super::doctor::machine::client_closes;
 use super::error::{Done, OperatorError, Trouble};
 use super::person::require_person;
 use super::place::Place;
@@ -122,11 +123,11 @@ pub struct Choice {
     pub engine: Engine,
 }
 
-/// What a first installation has: the fence where this machine was shown to grant all of it, and
-/// nobody else's program stands where ours would.
+/// What a first installation has: the fence where this machine was shown to grant all of it, the
+/// client stays closed without our program, and nobody else's stands where ours would.
 fn fresh(survey: Option<&Survey>) -> Choice {
     let taken = survey.is_some_and(|survey| survey.prefix.is_some());
-    let whole = !taken && probe::probe().level == Level::Full;
+    let whole = !taken && client_closes() && probe::probe().level == Level::Full;
     let fence = if whole { Fencing::Yes } else { Fencing::No };
     Choice { fence, engine: Engine::Octo }
 }

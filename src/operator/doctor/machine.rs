@@ -41,6 +41,12 @@ fn version(text: &str) -> Option<[u32; 3]> {
     })
 }
 
+/// Whether the client is known to block a call whose hook could not run. An older one needs the
+/// shell form of our hooks, which a prefix that is missing would let through.
+pub(in crate::operator) fn client_closes() -> bool {
+    output("claude", "--version").and_then(|found| version(&found)).is_some_and(|v| v >= CLOSES)
+}
+
 fn client() -> Finding {
     let Some(found) = output("claude", "--version") else {
         return Finding::ok("client.version", "no `claude` on PATH: its version is not known");

@@ -3,7 +3,7 @@
 
 mod attack;
 mod kernel;
-mod machine;
+pub(super) mod machine;
 mod program;
 mod repair;
 mod wiring;
