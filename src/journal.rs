@@ -149,8 +149,9 @@ pub fn read(text: &str, acknowledged: Option<&Head>) -> Read {
 /// What the journals of all processes say is held; a superset of the table after a crash.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Replay {
-    /// Path to (holder, root, claimed at, written at).
-    pub lanes: BTreeMap<String, Claimed>,
+    /// Path and holder to the claim. A holder's lanes follow from its own journal alone, so that the
+    /// order of two journals within a second does not matter.
+    pub lanes: BTreeMap<(String, String), Claimed>,
     /// Path to (owner, root, since).
     pub custody: BTreeMap<String, Claimed>,
     /// Process to (parent, session, type, ended).
@@ -162,6 +163,8 @@ pub struct Replay {
 pub struct Claimed {
     /// Holder or owner.
     pub pid: String,
+    /// Who wrote it; the owner may have inherited it.
+    pub writer: String,
     /// The work tree.
     pub root: Option<String>,
     /// Boot clock.
@@ -197,6 +200,7 @@ impl Replay {
         let target = entry.note.target.clone();
         let claimed = Claimed {
             pid: entry.pid.clone(),
+            writer: entry.pid.clone(),
             root: entry.note.root.clone(),
             tick: entry.tick,
             at: entry.at,
@@ -212,7 +216,7 @@ impl Replay {
             What::Claim => {
                 life.ended = false;
                 if let Some(path) = target {
-                    self.lanes.insert(path, claimed);
+                    self.lanes.insert((path, entry.pid.clone()), claimed);
                 }
             }
             What::Confirm => {
@@ -223,8 +227,8 @@ impl Replay {
             What::Release | What::Expire => self.release(&entry.pid, target.as_deref(), entry),
             What::Clean => {
                 if let Some(path) = target {
-                    self.lanes.remove(&path);
                     self.custody.remove(&path);
+                    self.lanes.remove(&(path, entry.pid.clone()));
                 }
             }
             What::Exit => {
@@ -249,13 +253,13 @@ impl Replay {
     fn release(&mut self, pid: &str, target: Option<&str>, entry: &Entry) {
         let delegated = entry.note.reason.as_deref() == Some("delegate");
         let mine =
-            |path: &String, lane: &Claimed| lane.pid == pid && target.is_none_or(|t| t == path);
+            |(path, holder): &(String, String)| holder == pid && target.is_none_or(|t| t == path);
         if delegated {
-            for (_, lane) in self.lanes.iter_mut().filter(|(p, l)| mine(p, l)) {
+            for (_, lane) in self.lanes.iter_mut().filter(|(key, _)| mine(key)) {
                 lane.family = true;
             }
         } else {
-            self.lanes.retain(|p, l| !mine(p, l));
+            self.lanes.retain(|key, _| !mine(key));
         }
     }
 }
@@ -312,6 +316,6 @@ mod tests {
         assert_eq!(back.flaws.len(), 1);
         let mut replay = Replay::default();
         back.entries.iter().for_each(|e| replay.fold(e));
-        assert!(replay.lanes.contains_key("/a"));
+        assert!(replay.lanes.contains_key(&("/a".to_owned(), "p".to_owned())));
     }
 }

@@ -106,16 +106,17 @@ pub fn raise(on_error: OnError, budget_ms: u32) {
     arm(budget_ms);
     let core = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
     let _ = rustix::process::setrlimit(rustix::process::Resource::Core, core);
-    let was = rustix::process::getrlimit(rustix::process::Resource::As);
+    // The data, not the address space: git inherits the bound, and maps packs larger than it.
+    let was = rustix::process::getrlimit(rustix::process::Resource::Data);
     let memory = rustix::process::Rlimit { current: Some(MEMORY), maximum: was.maximum };
     if was.current.is_none_or(|c| c > MEMORY) {
-        let _ = rustix::process::setrlimit(rustix::process::Resource::As, memory);
+        let _ = rustix::process::setrlimit(rustix::process::Resource::Data, memory);
     }
 }
 
 fn arm(budget_ms: u32) {
     let seconds = libc::time_t::from(budget_ms / 1000);
-    let micros = libc::suseconds_t::try_from((budget_ms % 1000) * 1000).unwrap_or(0);
+    let micros = i32::try_from((budget_ms % 1000) * 1000).unwrap_or(0).into();
     // SAFETY: the struct outlives the call, the old value is not asked for.
     unsafe {
         let timer = libc::itimerval {

@@ -88,6 +88,20 @@ pub fn root_of(path: &AbsPath) -> Option<Root> {
     None
 }
 
+/// As [`root_of`], where one root is known already: the walk up ends there.
+#[must_use]
+pub fn root_beside(path: &AbsPath, known: &Root) -> Option<Root> {
+    for dir in path.as_path().ancestors() {
+        if dir == known.path.as_path() {
+            return Some(known.clone());
+        }
+        if !matches!(mark(dir), Mark::None) {
+            break;
+        }
+    }
+    root_of(path)
+}
+
 /// The work tree named by `--git-dir` and `--work-tree` (or their variables): nothing vouches
 /// for such a pair, so only the plain one of the tree itself is more than unreadable.
 #[must_use]

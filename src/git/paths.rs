@@ -2,7 +2,8 @@
 //! kernel would, as far as the path exists, the rest kept as written.
 //! Must never fail because a path does not exist yet: most judged paths are about to be created.
 
-use std::collections::VecDeque;
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
@@ -28,17 +29,46 @@ enum Step {
 /// Resolves an absolute path; `None` when it is relative, holds a NUL or loops.
 #[must_use]
 pub fn canonical(path: impl AsRef<Path>, follow: Follow) -> Option<AbsPath> {
-    let path = path.as_ref();
+    by(path.as_ref(), follow, &|link| std::fs::read_link(link).ok())
+}
+
+/// What was found out about links, for the paths of one event: they share most of their folders.
+#[derive(Debug, Default)]
+pub struct Links {
+    known: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
+}
+
+impl Links {
+    /// As [`canonical`], asking the disk once a name.
+    #[must_use]
+    pub fn canonical(&self, path: impl AsRef<Path>, follow: Follow) -> Option<AbsPath> {
+        by(path.as_ref(), follow, &|link| {
+            if let Some(known) = self.known.borrow().get(link) {
+                return known.clone();
+            }
+            let target = std::fs::read_link(link).ok();
+            self.known.borrow_mut().insert(link.to_path_buf(), target.clone());
+            target
+        })
+    }
+}
+
+/// Where a link leads, if it is one.
+type Reader<'r> = &'r dyn Fn(&Path) -> Option<PathBuf>;
+
+fn by(path: &Path, follow: Follow, read: Reader<'_>) -> Option<AbsPath> {
     if !path.is_absolute() {
         return None;
     }
     match (follow, path.parent(), path.file_name()) {
-        (Follow::Parents, Some(parent), Some(name)) => AbsPath::new(resolve(parent)?.join(name)),
-        (Follow::Parents | Follow::All, _, _) => AbsPath::new(resolve(path)?),
+        (Follow::Parents, Some(parent), Some(name)) => {
+            AbsPath::new(resolve(parent, read)?.join(name))
+        }
+        (Follow::Parents | Follow::All, _, _) => AbsPath::new(resolve(path, read)?),
     }
 }
 
-fn resolve(path: &Path) -> Option<PathBuf> {
+fn resolve(path: &Path, read: Reader<'_>) -> Option<PathBuf> {
     let mut todo: VecDeque<Step> = steps(path).collect();
     let mut done = PathBuf::from("/");
     let mut links = 0;
@@ -50,7 +80,7 @@ fn resolve(path: &Path) -> Option<PathBuf> {
             }
             Step::Name(name) => done.push(name),
         }
-        let Ok(target) = std::fs::read_link(&done) else { continue };
+        let Some(target) = read(&done) else { continue };
         links += 1;
         if links > MAX_LINKS {
             return None;

@@ -5,7 +5,7 @@ use super::asked::{self, Asked, Cleanliness, Need};
 use super::context::Context;
 use crate::git::discover;
 use crate::kernel::StateError;
-use crate::kernel::life::Registry;
+use crate::kernel::life::{self, Registry};
 use crate::kernel::store::{CustodyRow, Identity, Kernel, LaneRow, PresenceRow, Tx};
 use crate::policy::facts::{Basis, Effect, Facts, Hold, Root};
 use crate::policy::lane::{AbsPath, Pid};
@@ -13,6 +13,50 @@ use crate::policy::verdict::{Note, Outcome, What};
 
 /// Most paths of others that are looked at for drift after one command.
 const MOST_DRIFT: usize = 2000;
+
+/// What a lane means to the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// The caller's own.
+    Mine,
+    /// Its holder is silent, gone or has ended.
+    Lapsed,
+    /// Its holder lives and has not written to it for longer than the setting allows.
+    Idle,
+    /// Handed to the holder's children, of whom the caller is one.
+    Family,
+    /// Somebody else works there.
+    Held,
+}
+
+/// What a lane means to the caller. The judge and the claim ask this one question.
+pub fn standing(
+    tx: &Tx<'_>,
+    registry: &mut Registry,
+    context: &Context<'_>,
+    lane: &LaneRow,
+) -> Result<Standing, StateError> {
+    let me = &context.actor.pid;
+    if lane.holder == *me {
+        return Ok(Standing::Mine);
+    }
+    if !registry.is_live(tx, &lane.holder)? {
+        return Ok(Standing::Lapsed);
+    }
+    if lane.family && registry.descends(tx, me, &lane.holder)? {
+        return Ok(Standing::Family);
+    }
+    // The boot clock of another machine says nothing here.
+    let here = registry.get(tx, &lane.holder)?.is_none_or(|(row, _)| row.place == *tx.place());
+    if let Some(idle) = context.settings.lane_idle_seconds
+        && here
+        && tx.now().tick.since(lane.written.unwrap_or(lane.claimed)) >= idle
+        && !life::is_writing(tx, &lane.holder)
+    {
+        return Ok(Standing::Idle);
+    }
+    Ok(Standing::Held)
+}
 
 /// Takes the lanes an allowed call needs.
 pub fn take(
@@ -48,8 +92,7 @@ pub fn take(
 }
 
 fn wrote(tx: &mut Tx<'_>, session: &Pid, root: &AbsPath) -> Result<(), StateError> {
-    let row = tx.presence_in(root)?.into_iter().find(|p| p.session == *session);
-    match row {
+    match tx.presence_at(root, session)? {
         Some(row) if row.wrote || row.forked.is_some() => Ok(()),
         Some(row) => tx.put_presence(&PresenceRow { wrote: true, ..row }),
         None => tx.put_presence(&PresenceRow {
@@ -90,23 +133,33 @@ fn take_one(
     let call = context.payload.call().map(str::to_owned);
     let known = tx.lanes_meeting(path)?;
     if let Some(mine) = known.iter().find(|l| l.path == *path && l.holder == *me) {
-        // Taken before: nothing to write, unless it was handed to the children meanwhile.
-        if !mine.family {
-            return Ok(());
+        if mine.family {
+            // Handed to the children and not taken by one: it is the holder's alone again.
+            tx.put_lane(&LaneRow { family: false, ..mine.clone() })?;
+            tx.journal(me, What::Claim, about(context, path, root.map(|r| &r.path)));
         }
+        return Ok(());
     }
     let now = tx.now().tick;
-    for old in known.iter().filter(|l| l.holder != *me) {
-        let live = registry.is_live(tx, &old.holder)?;
+    for old in &known {
+        let (what, reason) = match standing(tx, registry, context, old)? {
+            Standing::Mine => continue,
+            Standing::Lapsed => (What::Expire, "lapsed"),
+            Standing::Idle => (What::Expire, "idle"),
+            Standing::Family => (What::Release, "handed on"),
+            // The judges saw this lane, or the claim is none: never two holders.
+            Standing::Held => {
+                return Err(StateError::Table(format!("{} is held by {}", old.path, old.holder)));
+            }
+        };
         tx.drop_lane(&old.path)?;
         let note = Note {
             target: Some(old.path.to_string()),
-            reason: Some(if live { "handed on".to_owned() } else { "lapsed".to_owned() }),
+            reason: Some(reason.to_owned()),
             ..Note::default()
         };
-        let what = if live { What::Release } else { What::Expire };
         tx.journal(&old.holder, what, note);
-        if !live {
+        if what == What::Expire {
             let text = format!("octo: your lane on {} lapsed; {me} has it now", old.path);
             tx.notify(&old.holder, &text)?;
         }
@@ -208,6 +261,7 @@ pub fn confirm(
             since: now,
             identity: Some(identity),
             family: false,
+            writer: me.clone(),
         })?;
     }
     Ok(())
@@ -217,27 +271,20 @@ pub fn confirm(
 /// never claimed.
 pub fn drift(tx: &mut Tx<'_>, context: &Context<'_>, root: &AbsPath) -> Result<(), StateError> {
     let me = context.actor.pid.clone();
-    let mut looked = 0;
-    for lane in tx.lanes_in(root)? {
-        if lane.holder == me || looked >= MOST_DRIFT || lane.written.is_none() {
-            continue;
-        }
-        looked += 1;
+    for lane in tx.lanes_beside(root, &me, MOST_DRIFT)? {
         let identity = Identity::of(&lane.path);
         if lane.identity.as_ref().is_some_and(|i| *i != identity)
-            && !crate::kernel::life::is_writing(tx, &lane.holder)
+            && !life::is_writing(tx, &lane.holder)
         {
             tell_drift(tx, context, &lane.holder, &lane.path, root)?;
             tx.put_lane(&LaneRow { identity: Some(identity), ..lane })?;
         }
     }
-    for kept in tx.custody_in(root)? {
-        if kept.owner == me || looked >= MOST_DRIFT || tx.lane_at(&kept.path)?.is_some() {
-            continue;
-        }
-        looked += 1;
+    for kept in tx.custody_beside(root, &me, MOST_DRIFT)? {
         let identity = Identity::of(&kept.path);
-        if kept.identity.as_ref().is_some_and(|i| *i != identity) {
+        if kept.identity.as_ref().is_some_and(|i| *i != identity)
+            && !life::is_writing(tx, &kept.owner)
+        {
             tell_drift(tx, context, &kept.owner, &kept.path, root)?;
             tx.put_custody(&CustodyRow { identity: Some(identity), ..kept })?;
         }

@@ -2,6 +2,7 @@
 //! operator uninstalls.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use super::context::Context;
@@ -15,10 +16,15 @@ pub fn run(context: &Context<'_>) -> Reply {
         return reply::pass();
     }
     let Some(file) = context.payload.file_path.as_deref() else { return reply::pass() };
-    let Ok(after) = fs::read_to_string(Path::new(file)) else { return reply::pass() };
-    // Only what is there now can be seen: a switch against hooks, or a file that had entries of
-    // ours by its last backup.
-    if floor::loses(last_seen(context, file).as_deref(), Some(&after)) {
+    let before = last_seen(context, file);
+    let after = match fs::read_to_string(Path::new(file)) {
+        Ok(text) => Some(text),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Some("{}".to_owned()),
+        Err(_) if before.is_some() => None,
+        Err(_) => return reply::pass(),
+    };
+    // The change has happened: what was there before is known from the last installation alone.
+    if floor::loses(before.as_deref(), after.as_deref()) {
         return reply::block(
             "octo: denied [floor.wiring] this settings change would disable the hooks\nwhat to do: a person runs `octo uninstall`, or `octo off --for 10m` for a while",
         );

@@ -8,10 +8,12 @@ use crate::config::load::{self, Fault, Places};
 use crate::config::{Isolation, Settings};
 use crate::git::discover;
 use crate::git::paths::{self, Follow};
+use crate::kernel::StateError;
 use crate::kernel::clock::{self, Now};
 use crate::kernel::home::Home;
+use crate::kernel::store::Tx;
 use crate::policy::facts::{Actor, Root};
-use crate::policy::lane::AbsPath;
+use crate::policy::lane::{AbsPath, Pid};
 
 /// One event and what is around it.
 pub struct Context<'p> {
@@ -65,13 +67,45 @@ impl<'p> Context<'p> {
         })
     }
 
-    /// Isolation as it holds for this session: `isolation_bypass` where every call is approved.
-    #[must_use]
-    pub fn isolation(&self) -> Isolation {
+    /// Isolation as it holds for this session: what the settings said when it began, and
+    /// `isolation_bypass` where every call is approved. An agent that edits a project's settings
+    /// must not change its own.
+    pub fn isolation(&self, tx: &Tx<'_>) -> Result<Isolation, StateError> {
+        let noted = tx.meta(&bound(&self.actor.session))?;
+        let (usual, all_approved) = noted
+            .as_deref()
+            .and_then(|text| text.split_once(' '))
+            .map_or((self.settings.isolation, self.settings.isolation_bypass), |(a, b)| {
+                (isolation_named(a), isolation_named(b))
+            });
         let bypass = self.payload.permission_mode.as_deref() == Some("bypassPermissions");
-        match (bypass, self.settings.isolation) {
-            (true, Isolation::Auto) => self.settings.isolation_bypass,
-            (_, isolation) => isolation,
-        }
+        Ok(if bypass && usual == Isolation::Auto { all_approved } else { usual })
+    }
+
+    /// Notes the isolation that the settings of this moment give the session.
+    pub fn bind_isolation(&self, tx: &mut Tx<'_>) -> Result<(), StateError> {
+        let (usual, all_approved) = (self.settings.isolation, self.settings.isolation_bypass);
+        let text = format!("{} {}", isolation_word(usual), isolation_word(all_approved));
+        tx.set_meta(&bound(&self.actor.session), &text)
+    }
+}
+
+fn bound(session: &Pid) -> String {
+    format!("isolation/{session}")
+}
+
+fn isolation_word(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::Off => "off",
+        Isolation::Auto => "auto",
+        Isolation::Always => "always",
+    }
+}
+
+fn isolation_named(word: &str) -> Isolation {
+    match word {
+        "off" => Isolation::Off,
+        "always" => Isolation::Always,
+        _ => Isolation::Auto,
     }
 }

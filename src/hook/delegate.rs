@@ -43,9 +43,10 @@ pub fn hand_over(tx: &mut Tx<'_>, context: &Context<'_>) -> Result<(), StateErro
     Ok(())
 }
 
-/// The Agent call with `isolation: "worktree"` added and every other field as it was.
+/// The Agent call with `isolation: "worktree"` added and every other field as it was, and what is
+/// to be said besides.
 #[must_use]
-pub fn isolate(context: &Context<'_>) -> Option<Reply> {
+pub fn isolate(context: &Context<'_>, words: &[String]) -> Option<Reply> {
     if Tool::of(context.payload.tool()) != Tool::Delegate
         || context.settings.subagents != Subagents::Worktree
         || context.root.is_none()
@@ -58,5 +59,5 @@ pub fn isolate(context: &Context<'_>) -> Option<Reply> {
         return None;
     }
     fields.insert("isolation".to_owned(), "worktree".into());
-    Some(reply::updated_input(&input))
+    Some(reply::updated_input(&input, words))
 }

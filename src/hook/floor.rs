@@ -1,14 +1,14 @@
 //! Which places are the operator's, and which settings a call would turn against us.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::context::Context;
 use super::observe::Tool;
 use crate::applet;
-use crate::git::paths::{self, Follow};
+use crate::git::paths::{self, Follow, Links};
 use crate::policy::facts::{Effect, FloorFacts};
 use crate::policy::lane::AbsPath;
 use crate::wiring::survey::survey;
@@ -19,7 +19,8 @@ const SETTINGS: &[&str] = &["settings.json", "settings.local.json", "managed-set
 /// The floor as it stands for these effects.
 #[must_use]
 pub fn facts(effects: &[Effect], context: &Context<'_>) -> FloorFacts {
-    let canonical = |path: &Path| paths::canonical(path, Follow::All);
+    let links = Links::default();
+    let canonical = |path: &Path| links.canonical(path, Follow::All);
     let mut floor = FloorFacts::default();
     floor.state.extend(canonical(context.home.dir()));
     let program = std::env::current_exe().ok().and_then(|p| canonical(&p));
@@ -47,7 +48,7 @@ pub fn facts(effects: &[Effect], context: &Context<'_>) -> FloorFacts {
             floor.wiring.push(path.clone());
         }
     }
-    settings(effects, context, &mut floor);
+    settings(effects, context, &links, &mut floor);
     floor
 }
 
@@ -65,19 +66,21 @@ fn is_plugin_of_ours(path: &AbsPath, user: &Path) -> bool {
 }
 
 /// The settings files an effect reaches: by name, or with the folder they lie in.
-fn settings(effects: &[Effect], context: &Context<'_>, floor: &mut FloorFacts) {
+fn settings(effects: &[Effect], context: &Context<'_>, links: &Links, floor: &mut FloorFacts) {
     let user = context.home.user();
-    let mut files =
-        vec![user.join(".claude/settings.json"), user.join(".claude/settings.local.json")];
-    if let Some(root) = &context.root {
-        files.push(root.path.join(".claude/settings.json").as_path().to_path_buf());
-        files.push(root.path.join(".claude/settings.local.json").as_path().to_path_buf());
-    }
-    let files: Vec<AbsPath> =
-        files.iter().filter_map(|f| paths::canonical(f, Follow::All)).collect();
+    let client = std::env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(|p| PathBuf::from(p).join(".claude"));
+    let root = context.root.as_ref().map(|r| r.path.as_path().join(".claude"));
+    let folders = [Some(user.join(".claude")), client, project, root];
+    let files: Vec<AbsPath> = folders
+        .iter()
+        .flatten()
+        .flat_map(|folder| SETTINGS.iter().map(|name| folder.join(name)))
+        .filter_map(|file| links.canonical(file, Follow::All))
+        .collect();
     for effect in effects {
         match effect {
-            Effect::Write { path } if is_settings(path) => {
+            Effect::Write { path } if is_settings(path) || files.contains(path) => {
                 let before = text_of(path);
                 let known = result_of(context, path, before.as_deref());
                 if loses(before.as_deref(), known.as_deref()) {
@@ -88,13 +91,17 @@ fn settings(effects: &[Effect], context: &Context<'_>, floor: &mut FloorFacts) {
                 let lost = files.iter().filter(|f| f.within(path) && has_ours(f));
                 floor.unhooked.extend(lost.cloned());
             }
+            // A file the client can't read wires nothing.
+            Effect::Meta { path, deep } => {
+                let lost = files.iter().filter(|f| *f == path || *deep && f.within(path));
+                floor.unhooked.extend(lost.filter(|f| has_ours(f)).cloned());
+            }
             Effect::Pathspec { root, scope, .. } => {
                 let lost = files.iter().filter(|f| scope.overlaps(root, f) && has_ours(f));
                 floor.unhooked.extend(lost.cloned());
             }
             Effect::Write { .. }
             | Effect::Check { .. }
-            | Effect::Meta { .. }
             | Effect::Stage { .. }
             | Effect::Unstage { .. }
             | Effect::Commit { .. }

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::asked::{self, Asked, Cleanliness, Need};
+use super::claims::{self, Standing};
 use super::context::Context;
 use super::site::Disk;
 use crate::config::Isolation;
@@ -12,7 +13,8 @@ use crate::kernel::StateError;
 use crate::kernel::life::{self, Registry};
 use crate::kernel::store::{CustodyRow, LaneRow, PresenceRow, Tx};
 use crate::policy::facts::{
-    Basis, CommitScope, Effect, Facts, Hold, Kind, Neighbour, Ownership, Root, Staged, Stand, Why,
+    Basis, CommitScope, Effect, Facts, Hold, Kind, Left, Neighbour, Ownership, Root, Staged, Stand,
+    Why,
 };
 use crate::policy::lane::{AbsPath, Pid, Tick};
 use crate::policy::program::Site;
@@ -49,15 +51,24 @@ impl Gather<'_, '_, '_> {
         self.holds(effects, &mut out)?;
         let roots: Vec<Root> = out.facts.roots.clone();
         for root in &roots {
-            self.neighbours(root, &mut out.facts)?;
-        }
-        for root in &roots {
-            let stand = self.stand(root, &out.facts)?;
+            let mine = self.tx.presence_at(&root.path, &self.context.actor.session)?;
+            let settled = mine.as_ref().is_some_and(|m| m.wrote && m.forked.is_none());
+            let stages = effects.iter().any(|e| {
+                let takes = matches!(e, Effect::Stage { .. } | Effect::Commit { .. });
+                takes && e.root() == Some(&root.path)
+            });
+            let away = mine.as_ref().is_some_and(|m| m.forked.is_some());
+            let stays = settled || self.context.isolation(self.tx)? == Isolation::Off;
+            if !stages && !away && stays {
+                continue;
+            }
+            let others = self.tx.presence_beside(&root.path, &self.context.actor.session)?;
+            self.neighbours(root, &others, &mut out.facts)?;
+            let stand = self.stand(root, mine.as_ref(), &others, &out.facts)?;
             out.facts.stands.push((root.path.clone(), stand));
         }
         self.index(effects, &mut out);
         self.ownership(effects, &mut out)?;
-        self.own(&mut out.facts)?;
         Ok(out)
     }
 
@@ -91,7 +102,7 @@ impl Gather<'_, '_, '_> {
         }
         for row in custody {
             if known.insert((row.path.clone(), Basis::Custody))
-                && let Some(hold) = self.custody_hold(&row)?
+                && let Some(hold) = self.custody_hold(&row, &mut out.facts.left)?
             {
                 let owner = row.owner.clone();
                 self.settle(hold, false, &owner, out);
@@ -113,6 +124,11 @@ impl Gather<'_, '_, '_> {
                 None => (at, false),
             };
         }
+        if let Effect::Write { path } | Effect::Remove { path } = effect
+            && let Some(root) = facts.roots.iter().find(|root| root.keeps_state(path))
+        {
+            return (Some(root.path.clone()), true);
+        }
         match effect.root() {
             Some(root) => (Some(root.clone()), true),
             None => (effect.path().cloned(), false),
@@ -120,21 +136,13 @@ impl Gather<'_, '_, '_> {
     }
 
     fn lane_hold(&mut self, row: &LaneRow) -> Result<Option<Hold>, StateError> {
-        let me = &self.context.actor.pid;
-        if row.holder == *me || !self.registry.is_live(self.tx, &row.holder)? {
-            return Ok(None);
+        match claims::standing(self.tx, self.registry, self.context, row)? {
+            Standing::Mine | Standing::Lapsed | Standing::Idle | Standing::Family => {
+                return Ok(None);
+            }
+            Standing::Held => {}
         }
-        if row.family && self.registry.descends(self.tx, me, &row.holder)? {
-            return Ok(None);
-        }
-        let now = self.tx.now().tick;
-        if let Some(idle) = self.context.settings.lane_idle_seconds
-            && now.since(row.written.unwrap_or(row.claimed)) >= idle
-            && !life::is_writing(self.tx, &row.holder)
-        {
-            return Ok(None);
-        }
-        let age = now.since(row.claimed);
+        let age = self.tx.now().tick.since(row.claimed);
         let holder = self.registry.holder(self.tx, &row.holder, age)?;
         Ok(Some(Hold {
             path: row.path.clone(),
@@ -144,17 +152,29 @@ impl Gather<'_, '_, '_> {
         }))
     }
 
-    fn custody_hold(&mut self, row: &CustodyRow) -> Result<Option<Hold>, StateError> {
+    fn custody_hold(
+        &mut self,
+        row: &CustodyRow,
+        left: &mut Vec<Left>,
+    ) -> Result<Option<Hold>, StateError> {
         let me = self.context.actor.pid.clone();
         if row.owner == me {
             return Ok(None);
         }
         // Bytes nobody living answers for are covered by keep snapshots, not by refusals.
         let Some(heir) = self.registry.heir(self.tx, &row.owner)? else { return Ok(None) };
-        if heir == me || (row.family && self.registry.descends(self.tx, &me, &heir)?) {
+        if heir == me {
             return Ok(None);
         }
         let age = self.tx.now().tick.since(row.since);
+        if row.writer != me {
+            let writer = self.registry.holder(self.tx, &row.writer, age)?;
+            let owner = self.registry.holder(self.tx, &heir, age)?;
+            left.push(Left { path: row.path.clone(), root: row.root.clone(), writer, owner });
+        }
+        if row.family && self.registry.descends(self.tx, &me, &heir)? {
+            return Ok(None);
+        }
         let holder = self.registry.holder(self.tx, &heir, age)?;
         Ok(Some(Hold {
             path: row.path.clone(),
@@ -193,11 +213,14 @@ impl Gather<'_, '_, '_> {
 
     // --- sessions ----------------------------------------------------------------------------
 
-    fn neighbours(&mut self, root: &Root, facts: &mut Facts) -> Result<(), StateError> {
-        for row in self.tx.presence_in(&root.path)? {
-            if row.session == self.context.actor.session
-                || !self.registry.is_live(self.tx, &row.session)?
-            {
+    fn neighbours(
+        &mut self,
+        root: &Root,
+        others: &[PresenceRow],
+        facts: &mut Facts,
+    ) -> Result<(), StateError> {
+        for row in others {
+            if !self.registry.session_lives(self.tx, &row.session)? {
                 continue;
             }
             let age = self.tx.now().tick.since(row.since);
@@ -211,13 +234,16 @@ impl Gather<'_, '_, '_> {
         Ok(())
     }
 
-    fn stand(&mut self, root: &Root, facts: &Facts) -> Result<Stand, StateError> {
-        let isolation = self.context.isolation();
+    fn stand(
+        &mut self,
+        root: &Root,
+        mine: Option<&PresenceRow>,
+        others: &[PresenceRow],
+        facts: &Facts,
+    ) -> Result<Stand, StateError> {
+        let isolation = self.context.isolation(self.tx)?;
         let session = &self.context.actor.session;
-        let rows = self.tx.presence_in(&root.path)?;
-        let mine = rows.iter().find(|r| r.session == *session);
         let forked = mine.and_then(|m| m.forked.clone());
-        let others: Vec<&PresenceRow> = rows.iter().filter(|r| r.session != *session).collect();
         let live = |session: &Pid| facts.neighbours.iter().find(|n| n.holder.pid == *session);
         let counts = |row: &PresenceRow| {
             let neighbour = live(&row.session)?;
@@ -228,7 +254,7 @@ impl Gather<'_, '_, '_> {
             left.then_some(neighbour)
         };
         if let Some(tree) = forked {
-            return Ok(match others.iter().find_map(|r| counts(r)) {
+            return Ok(match others.iter().find_map(counts) {
                 Some(n) => Stand::Sent { tree, first: n.holder.clone() },
                 None => Stand::Resident,
             });
@@ -243,9 +269,8 @@ impl Gather<'_, '_, '_> {
             return Ok(Stand::Newcomer { first: None });
         }
         let since = mine.map_or(self.tx.now().tick, |m| m.since);
-        let before =
-            |row: &&&PresenceRow| row.wrote || (row.since, &row.session) < (since, session);
-        let first = others.iter().filter(before).find_map(|r| counts(r));
+        let before = |row: &&PresenceRow| row.wrote || (row.since, &row.session) < (since, session);
+        let first = others.iter().filter(before).find_map(counts);
         if first.is_none() && self.is_brain(root) {
             return self.brain(session, since);
         }
@@ -275,7 +300,7 @@ impl Gather<'_, '_, '_> {
             if row.kind == Kind::Session
                 && row.pid != *session
                 && (row.started, &row.pid) < (started, session)
-                && self.registry.is_live(self.tx, &row.pid)?
+                && self.registry.session_lives(self.tx, &row.pid)?
             {
                 let age = self.tx.now().tick.since(row.started);
                 let holder = self.registry.holder(self.tx, &row.pid, age)?;
@@ -457,11 +482,8 @@ impl Gather<'_, '_, '_> {
 
     /// A live session other than the actor's that uses a tree.
     fn used_by_others(&mut self, tree: &AbsPath) -> Result<Option<Holder>, StateError> {
-        for row in self.tx.presence_in(tree)? {
-            if row.session != self.context.actor.session
-                && row.forked.is_none()
-                && self.registry.is_live(self.tx, &row.session)?
-            {
+        for row in self.tx.presence_beside(tree, &self.context.actor.session)? {
+            if row.forked.is_none() && self.registry.session_lives(self.tx, &row.session)? {
                 let age = self.tx.now().tick.since(row.since);
                 return Ok(Some(self.registry.holder(self.tx, &row.session, age)?));
             }
@@ -494,18 +516,16 @@ impl Gather<'_, '_, '_> {
         }
         Ok(None)
     }
+}
 
-    fn own(&mut self, facts: &mut Facts) -> Result<(), StateError> {
-        let me = self.context.actor.pid.clone();
-        let mut own: Vec<AbsPath> = self.tx.custody_of(&me)?.into_iter().map(|c| c.path).collect();
-        for lane in self.tx.lanes_of(&me)? {
-            if !own.contains(&lane.path) {
-                own.push(lane.path);
-            }
-        }
-        facts.own = own;
-        Ok(())
-    }
+/// The paths a process holds or has uncommitted bytes in.
+pub fn own(tx: &Tx<'_>, me: &Pid) -> Result<Vec<AbsPath>, StateError> {
+    let custody = tx.custody_of(me)?.into_iter().map(|c| c.path);
+    let mut own: Vec<AbsPath> =
+        custody.chain(tx.lanes_of(me)?.into_iter().map(|l| l.path)).collect();
+    own.sort();
+    own.dedup();
+    Ok(own)
 }
 
 /// The roots that effects name or lie in, and the loose paths among them: what needs no table.

@@ -37,6 +37,8 @@ pub enum PayloadError {
     },
     /// No usable id.
     Id,
+    /// A field without which the call can't be judged is not there, or says nothing.
+    Missing(&'static str),
 }
 
 impl fmt::Display for PayloadError {
@@ -51,6 +53,7 @@ impl fmt::Display for PayloadError {
                 write!(f, "wired for {argument}, but the input says {payload}")
             }
             Self::Id => f.write_str("the input has no usable session id"),
+            Self::Missing(field) => write!(f, "the input has no usable {field}"),
         }
     }
 }
@@ -60,9 +63,12 @@ impl std::error::Error for PayloadError {
         match self {
             Self::Io(e) => Some(e),
             Self::Json(e) => Some(e),
-            Self::Empty | Self::TooLarge | Self::Event(_) | Self::Mismatch { .. } | Self::Id => {
-                None
-            }
+            Self::Empty
+            | Self::TooLarge
+            | Self::Event(_)
+            | Self::Mismatch { .. }
+            | Self::Id
+            | Self::Missing(_) => None,
         }
     }
 }
@@ -160,6 +166,14 @@ pub fn decode(bytes: &[u8], argument: Option<Event>) -> Result<(Payload<'_>, Eve
         }
         (None, None) => Event::PreToolUse,
     };
+    if event == Event::PreToolUse {
+        if payload.tool().is_empty() {
+            return Err(PayloadError::Missing("tool_name"));
+        }
+        if !payload.cwd.starts_with('/') {
+            return Err(PayloadError::Missing("cwd"));
+        }
+    }
     Ok((payload, event))
 }
 
@@ -201,7 +215,7 @@ mod tests {
 
     #[test]
     fn an_agent_is_its_own_process_and_a_session_another() {
-        let text = br#"{"session_id":"s","agent_id":"a","agent_type":"builder","cwd":"/w","hook_event_name":"PreToolUse"}"#;
+        let text = br#"{"session_id":"s","agent_id":"a","agent_type":"builder","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Bash"}"#;
         let (payload, event) = decode(text, None).unwrap();
         let actor = payload.actor().unwrap();
         assert_eq!((actor.pid.as_str(), actor.session.as_str()), ("a", "s"));
@@ -216,12 +230,23 @@ mod tests {
             Err(PayloadError::Mismatch { .. })
         ));
         assert_eq!(decode(text, None).unwrap().1, Event::Stop);
-        assert_eq!(decode(br#"{"session_id":"s"}"#, None).unwrap().1, Event::PreToolUse);
+        let bare = br#"{"session_id":"s","tool_name":"Bash","cwd":"/w"}"#;
+        assert_eq!(decode(bare, None).unwrap().1, Event::PreToolUse);
     }
 
     #[test]
     fn rubbish_is_an_error() {
-        for text in ["", "[1,2]", "{", "null", "{\"session_id\":1}", "{}"] {
+        for text in [
+            "",
+            "[1,2]",
+            "{",
+            "null",
+            "{\"session_id\":1}",
+            "{}",
+            "{\"session_id\":\"s\",\"cwd\":\"/w\"}",
+            "{\"session_id\":\"s\",\"tool_name\":\"Bash\"}",
+            "{\"session_id\":\"s\",\"tool_name\":\"Bash\",\"cwd\":\"w\"}",
+        ] {
             assert!(decode(text.as_bytes(), None).is_err(), "{text}");
         }
     }

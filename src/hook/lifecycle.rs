@@ -39,11 +39,26 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
         }
         engine.reap_in_background();
     }
-    if matches!(context.event, Event::Stop | Event::SubagentStop) {
-        // Nothing of this process is in flight any more.
-        let landed = beat::land(&context.home, &context.actor.pid);
-        landed.map_err(|e| StateError::io(context.home.beat(&context.actor.pid), e))?;
-    }
+    let me = &context.actor.pid;
+    let landed = match context.event {
+        // Who has ended gives no signs of life: beside a broken table it must not look alive.
+        Event::SubagentStop | Event::SessionEnd => beat::end(&context.home, me),
+        // Nothing of this process is in flight any more; an Escape ends a call without a word.
+        Event::Stop if !posttool::shells_run(context) => beat::land(&context.home, me),
+        Event::UserPromptSubmit if is_person(context) => beat::land(&context.home, me),
+        Event::Stop
+        | Event::UserPromptSubmit
+        | Event::SessionStart
+        | Event::SubagentStart
+        | Event::PreToolUse
+        | Event::PostToolUse
+        | Event::PostToolUseFailure
+        | Event::PostToolBatch
+        | Event::ConfigChange
+        | Event::WorktreeCreate
+        | Event::WorktreeRemove => Ok(()),
+    };
+    landed.map_err(|e| StateError::io(context.home.beat(me), e))?;
     Ok(match context.event {
         Event::UserPromptSubmit | Event::SessionStart | Event::SubagentStart => {
             reply::context(context.event, &words)
@@ -73,6 +88,11 @@ fn step(tx: &mut Tx<'_>, context: &Context<'_>, silent: u64) -> Result<Vec<Strin
         }
         Event::Stop => {
             posttool::settle_all(tx, context)?;
+            for pid in posttool::agents_running(context) {
+                if let Some(agent) = tx.process(&pid)?.filter(|agent| !agent.background) {
+                    tx.put_process(&ProcessRow { background: true, ..agent })?;
+                }
+            }
             end_interrupted(tx, context)?;
             Ok(Vec::new())
         }

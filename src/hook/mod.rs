@@ -13,13 +13,17 @@ pub mod floor;
 pub mod fork;
 pub mod gather;
 pub mod input;
+#[cfg(test)]
+mod interleaving;
 pub mod lifecycle;
 pub mod loose;
 pub mod notify;
 pub mod observe;
 pub mod off;
+pub mod once;
 pub mod posttool;
 pub mod pretool;
+pub mod refuse;
 pub mod register;
 pub mod reply;
 pub mod site;

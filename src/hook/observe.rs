@@ -10,7 +10,7 @@ use super::site::Disk;
 use crate::policy::facts::{Effect, Why};
 use crate::policy::lane::AbsPath;
 use crate::policy::program::{self, Follow, Site};
-use crate::policy::shell::{self, Dir};
+use crate::policy::shell::{self, Arg, Dir};
 
 /// Longest command that is read, in bytes.
 pub const COMMAND_LIMIT: usize = 1024 * 1024;
@@ -116,7 +116,7 @@ const READERS: &[&str] = &[
     "head",
     "tail",
     "tree",
-    "directory_tree",
+    "directory",
     "grep",
     "count",
     "check",
@@ -131,6 +131,13 @@ const READERS: &[&str] = &[
     "log",
     "explain",
     "analyze",
+];
+
+/// Words of a tool's name that tell of writing, wherever they stand.
+const WRITERS: &[&str] = &[
+    "write", "edit", "replace", "create", "make", "delete", "remove", "move", "rename", "apply",
+    "insert", "append", "update", "upsert", "set", "save", "put", "patch", "fix", "format",
+    "store", "download", "convert", "export", "execute", "run",
 ];
 
 /// Everything a call would do.
@@ -165,15 +172,25 @@ fn path(payload: &Payload<'_>, text: &str, disk: &Disk, follow: Follow) -> Optio
 }
 
 fn file(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
+    // A call that names no file writes none; one whose name says nothing may write any.
+    let missing = || PayloadError::Missing("file path");
     let Some(input) = parse::<FileInput>(payload.tool_input)? else { return Ok(Vec::new()) };
     let texts = [input.file_path, input.notebook_path];
-    let paths = texts.iter().flatten().filter_map(|t| path(payload, t, disk, Follow::All));
-    Ok(paths.map(|path| Effect::Write { path }).collect())
+    let mut effects = Vec::new();
+    for text in texts.iter().flatten() {
+        let path = path(payload, text, disk, Follow::All).ok_or_else(missing)?;
+        effects.push(Effect::Write { path });
+    }
+    Ok(effects)
 }
 
 fn command(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
     let input = parse::<CommandInput>(payload.tool_input)?;
-    let Some(text) = input.and_then(|i| i.command) else { return Ok(Vec::new()) };
+    let Some(text) = input.and_then(|i| i.command) else {
+        // Monitor may watch something that is no command; Bash never does.
+        let is_bash = payload.tool() == "Bash";
+        return if is_bash { Err(PayloadError::Missing("command")) } else { Ok(Vec::new()) };
+    };
     Ok(of_command(&text, &payload.cwd, disk))
 }
 
@@ -227,6 +244,13 @@ fn read(text: &str, cwd: &str, disk: &Disk, shown: fn(&shell::Invocation) -> Str
         effects,
     };
     let mut steps: Vec<Step> = done.into_iter().zip(&reading.invocations).map(step).collect();
+    let state = format!("{}/.claude/.cache/kernel", disk.home_dir());
+    let named = reading.invocations.iter().zip(steps.iter_mut());
+    for (invocation, step) in named.filter(|(i, _)| program::state::is_named(i)) {
+        let dir = disk.resolve(&state, Follow::All);
+        let words = invocation.argv.iter().map(Arg::prefix).collect::<Vec<_>>().join(" ");
+        step.effects.push(Effect::Opaque { dir, why: Why::Operand, words });
+    }
     for unread in reading.unread {
         let dir = match &unread.dir {
             Dir::At(at) => disk.resolve(at.as_str(), Follow::All),
@@ -254,8 +278,7 @@ fn mcp(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> 
         });
         return Ok(writes.chain(removes).collect());
     }
-    let lower = tool.to_ascii_lowercase();
-    if READERS.iter().any(|r| lower.starts_with(r)) {
+    if only_reads(tool) {
         return Ok(Vec::new());
     }
     let mut texts = Vec::new();
@@ -265,6 +288,28 @@ fn mcp(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> 
         .filter(|t| shell::World::target(disk, t) != shell::Entry::Missing)
         .filter_map(|t| disk.resolve(t, Follow::All));
     Ok(existing.map(|path| Effect::Check { path }).collect())
+}
+
+/// Whether an unknown tool's name says that it reads: it begins with such a word and has none that
+/// writes (`search_and_replace` does).
+fn only_reads(tool: &str) -> bool {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut before = ' ';
+    for c in tool.chars() {
+        let begins = c.is_ascii_uppercase() && before.is_ascii_lowercase();
+        if begins || !c.is_ascii_alphanumeric() {
+            words.push(String::new());
+        }
+        if c.is_ascii_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.push(c.to_ascii_lowercase());
+        }
+        before = c;
+    }
+    words.retain(|word| !word.is_empty());
+    let first = words.first().is_some_and(|word| READERS.contains(&word.as_str()));
+    first && !words.iter().any(|word| WRITERS.contains(&word.as_str()))
 }
 
 /// All strings in a value, bounded.
@@ -279,6 +324,28 @@ fn strings<'v>(value: &'v Value, out: &mut Vec<&'v str>) {
             Value::Array(items) => todo.extend(items),
             Value::Object(map) => todo.extend(map.values()),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_begins_with_reading_may_still_write() {
+        for tool in ["read_file", "getSymbols", "list-directory", "directory_tree", "searchCode"] {
+            assert!(only_reads(tool), "{tool}");
+        }
+        for tool in [
+            "search_and_replace",
+            "findAndReplace",
+            "get-or-create",
+            "treeify",
+            "statement",
+            "log_write",
+        ] {
+            assert!(!only_reads(tool), "{tool}");
         }
     }
 }

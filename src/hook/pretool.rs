@@ -7,23 +7,20 @@ use super::fork::{self, Sent};
 use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
-use super::{arms, claims, delegate, fencing, floor, notify, register, reply, trees};
+use super::{arms, claims, delegate, fencing, floor, notify, once, refuse, register, reply, trees};
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
 use crate::kernel::store::{CallRow, Kernel, Make, PATIENCE, ProcessRow, Tx};
 use crate::kernel::{StateError, log};
 use crate::policy::facts::{Arms, Effect, Facts};
-use crate::policy::lane::Pid;
 use crate::policy::rules::{self, ALL_GATES, Gate};
-use crate::policy::verdict::{Denial, Note, Outcome, Party, Verdict, What};
+use crate::policy::verdict::{Denial, Outcome, Verdict};
 use crate::policy::{self, telling};
 use crate::shield::Reply;
 
 /// Times a decision is taken again because git had to be asked.
 const ROUNDS: usize = 4;
-/// A call seen again within this many seconds is the same call under another name.
-const SAME_CALL: u64 = 120;
 
 /// Which gates a name runs.
 #[must_use]
@@ -54,7 +51,8 @@ pub fn run(context: &Context<'_>) -> Reply {
     if !concerns(context.role, tool) {
         return reply::pass();
     }
-    let disk = Disk::new(context.home.user(), &context.payload.cwd, context.settings.clone());
+    let disk = Disk::new(context.home.user(), &context.payload.cwd, context.settings.clone())
+        .standing_in(context.root.clone());
     let effects = match observe::effects(&context.payload, &disk) {
         Ok(effects) => effects,
         Err(e) => {
@@ -65,7 +63,11 @@ pub fn run(context: &Context<'_>) -> Reply {
     let flight = if effects.is_empty() { Flight::Reads } else { Flight::Writes };
     let call = context.payload.call().map(|id| (id, flight));
     let seen = beat::touch(&context.home, &context.actor.pid, call, context.now.unix);
-    if effects.is_empty() && tool != Tool::Delegate && matches!(seen, Ok(Seen::Before { .. })) {
+    if effects.is_empty()
+        && tool != Tool::Delegate
+        && matches!(seen, Ok(Seen::Before { .. }))
+        && !beat::has_word(&context.home, &context.actor.pid)
+    {
         // Nothing to decide: the ticket, where there is a fence, says only whose command it is.
         let facts = Facts::about(context.actor.clone());
         return match fencing::admit(context, &disk, &effects, &facts) {
@@ -77,10 +79,16 @@ pub fn run(context: &Context<'_>) -> Reply {
         Ok(Seen::Before { silent }) => silent,
         Ok(Seen::First) | Err(_) => 0,
     };
-    match judge(context, &disk, &effects, tool, silent) {
+    let reply = match judge(context, &disk, &effects, tool, silent) {
         Ok(reply) => reply,
         Err(e) => without_state(context, &disk, &effects, &e),
+    };
+    if let Some(id) = context.payload.call().filter(|_| reply.code != 0) {
+        // What was refused is not under way. No harm when it can't be noted: it only looks busy.
+        let over = Some((id, Flight::Over));
+        drop(beat::touch(&context.home, &context.actor.pid, over, context.now.unix));
     }
+    reply
 }
 
 /// What one try at deciding came to.
@@ -99,6 +107,8 @@ pub struct Settled {
     pub facts: Facts,
     /// The caller's row.
     pub row: ProcessRow,
+    /// Who gives way, where processes wait for each other.
+    pub advice: Option<String>,
     /// Words left for the caller.
     pub notices: Vec<String>,
     /// The same call was judged before under another name: its words, or none when it passed.
@@ -150,8 +160,8 @@ fn decide(
 ) -> Result<Round, StateError> {
     let row = register::ensure(tx, context, silent)?;
     let mut registry = Registry::new(context.settings.lease_seconds);
-    let call = call_key(context);
-    if let Some(said) = already_said(tx, context, call.as_deref())? {
+    let call = once::key(context);
+    if let Some(said) = once::said(tx, context, call.as_deref())? {
         let outcome = Outcome {
             verdict: Verdict::Allow,
             claims: Vec::new(),
@@ -160,12 +170,13 @@ fn decide(
             fork: None,
         };
         let said = Some(said);
-        let settled = Settled { outcome, facts: still.clone(), row, notices: Vec::new(), said };
+        let facts = still.clone();
+        let settled = Settled { outcome, facts, row, advice: None, notices: Vec::new(), said };
         return Ok(Round::Settled(Box::new(settled)));
     }
-    let gathered =
+    let mut gathered =
         Gather { tx, registry: &mut registry, context, disk, asked }.run(effects, still)?;
-    let outcome = policy::decide(effects, &gathered.facts, gates(context.role));
+    let mut outcome = policy::decide(effects, &gathered.facts, gates(context.role));
     if let Verdict::Deny(denial) = &outcome.verdict
         && !last
         && !gathered.needs.is_empty()
@@ -177,13 +188,20 @@ fn decide(
         claims::end_clean(tx, hold)?;
     }
     let mut row = row;
-    let mut gathered = gathered;
+    let mut advice = None;
     match &outcome.verdict {
         Verdict::Allow => {
             if tool == Tool::Delegate {
                 delegate::hand_over(tx, context)?;
             }
-            claims::take(tx, context, &mut registry, &gathered.facts, effects, &outcome)?;
+            // A name that does not judge lanes must not take any: it would take a live one.
+            if gates(context.role).contains(&Gate::Lane) {
+                claims::take(tx, context, &mut registry, &gathered.facts, effects, &outcome)?;
+            }
+            if !once::keeps(tx, context, call.as_deref(), &outcome)? {
+                outcome.keeps.clear();
+                outcome.notices.clear();
+            }
             if row.waits_for.is_some() || row.in_a_row > 0 && !effects.is_empty() {
                 row.waits_for = None;
                 row.in_a_row = 0;
@@ -191,18 +209,22 @@ fn decide(
             }
         }
         Verdict::Deny(denial) => {
-            gathered.facts.dim = callable("octo-dim");
-            record_denial(tx, context, denial, &mut row)?;
+            // What else is the caller's own, for the remedy; nobody else needs it.
+            gathered.facts.own = gather::own(tx, &context.actor.pid)?;
+            gathered.facts.dim = refuse::callable("octo-dim");
+            advice = refuse::record(tx, context, denial, &mut row)?;
         }
     }
-    let notices = tx.take_notices(&context.actor.pid)?;
+    // Who is sent to a tree of its own hears the rest at its next event.
+    let notices =
+        if outcome.fork.is_some() { Vec::new() } else { tx.take_notices(&context.actor.pid)? };
     if !effects.is_empty()
         && let Some(id) = call
     {
         let roots = claims::tips_before(effects, &gathered.facts);
         let verdict = match &outcome.verdict {
             Verdict::Allow => None,
-            Verdict::Deny(denial) => Some(told(denial, &gathered.facts, &row)),
+            Verdict::Deny(denial) => Some(refuse::told(denial, &gathered.facts, &row)),
         };
         // A session that is sent away may have to stay after all: that is judged anew.
         let sent_away = outcome.fork.is_some();
@@ -212,24 +234,7 @@ fn decide(
         }
     }
     let facts = gathered.facts;
-    Ok(Round::Settled(Box::new(Settled { outcome, facts, row, notices, said: None })))
-}
-
-/// A call's key in the table. Ids are unique in a client, not on a machine.
-fn call_key(context: &Context<'_>) -> Option<String> {
-    context.payload.call().map(|id| format!("{}/{id}", context.actor.pid))
-}
-
-/// What was said about this very call under another name: the words of its refusal, or nothing
-/// when it passed all gates.
-fn already_said(
-    tx: &Tx<'_>,
-    context: &Context<'_>,
-    key: Option<&str>,
-) -> Result<Option<String>, StateError> {
-    let Some(key) = key else { return Ok(None) };
-    let row = tx.call(key)?.filter(|row| context.now.tick.since(row.at) <= SAME_CALL);
-    Ok(row.and_then(|row| row.verdict))
+    Ok(Round::Settled(Box::new(Settled { outcome, facts, row, advice, notices, said: None })))
 }
 
 /// Whether more of git could change this denial.
@@ -238,80 +243,6 @@ fn hangs_on_git(denial: &Denial) -> bool {
         || denial.rule.0.starts_with("lane.")
         || denial.rule.0.starts_with("shell.")
         || denial.rule.0.starts_with("shared.")
-}
-
-/// How a shell calls one of our names: plainly where it is on PATH, else by its whole path.
-fn callable(name: &str) -> String {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    if std::env::split_paths(&path).any(|dir| dir.join(name).is_file()) {
-        return name.to_owned();
-    }
-    let program = std::env::current_exe().ok();
-    let beside = program.as_deref().and_then(std::path::Path::parent).map(|dir| dir.join(name));
-    beside
-        .filter(|path| path.is_file())
-        .map_or_else(|| name.to_owned(), |path| path.display().to_string())
-}
-
-fn record_denial(
-    tx: &mut Tx<'_>,
-    context: &Context<'_>,
-    denial: &Denial,
-    row: &mut ProcessRow,
-) -> Result<(), StateError> {
-    let gate = rules::find(denial.rule.0).map(|(gate, ..)| gate.to_owned());
-    let note = Note {
-        rule: Some(denial.rule.0.to_owned()),
-        gate,
-        target: Some(
-            denial
-                .target
-                .as_ref()
-                .map_or_else(|| telling::plain(&denial.what), ToString::to_string),
-        ),
-        root: denial.root.as_ref().map(ToString::to_string),
-        holder: denial.holder.as_ref().map(|(h, _)| Party::from(h)),
-        tool: Some(context.payload.tool().to_owned()),
-        call: context.payload.call().map(str::to_owned),
-        ..Note::default()
-    };
-    tx.journal(&row.pid, What::Deny, note);
-    let key = format!("{} {}", denial.rule.0, denial.what);
-    row.in_a_row = if row.last_denied.as_deref() == Some(&key) { row.in_a_row + 1 } else { 1 };
-    row.last_denied = Some(key);
-    row.denials += 1;
-    row.seen = context.now.tick;
-    row.waits_for = denial.holder.as_ref().map(|(h, _)| h.pid.clone());
-    tx.put_process(row)?;
-    if let Some((holder, _)) = &denial.holder
-        && denial.rule.0.starts_with("lane.")
-        && row.in_a_row == 1
-    {
-        let text = format!(
-            "octo: {} was refused {} because you hold it; if you are done with it: octo yield {}",
-            row.pid,
-            telling::plain(&denial.what),
-            denial.target.as_ref().map_or(String::new(), ToString::to_string)
-        );
-        tx.notify(&holder.pid, &text)?;
-    }
-    Ok(())
-}
-
-/// The words of a denial, with what only the table knows: repetition and waiting in a circle.
-fn told(denial: &Denial, facts: &Facts, row: &ProcessRow) -> String {
-    let mut text = telling::tell(denial, facts);
-    if row.in_a_row >= notify::PATIENCE {
-        text = format!(
-            "the same command was refused {}x; repeating it won't help. A person can look: octo ps{}\n{text}",
-            row.in_a_row,
-            denial
-                .holder
-                .as_ref()
-                .map_or(String::new(), |(h, _)| format!("; octo ps --release {}", h.pid)),
-        );
-    }
-    text
 }
 
 /// What came of a decision.
@@ -349,7 +280,7 @@ fn finish(
                     Sent::Stays(word) => Finished::Again(word),
                 });
             }
-            let mut text = told(denial, &settled.facts, &settled.row);
+            let mut lines = vec![refuse::told(denial, &settled.facts, &settled.row)];
             if settled.row.in_a_row == notify::PATIENCE {
                 let who = context.actor.pid.as_str();
                 notify::person(
@@ -357,53 +288,26 @@ fn finish(
                     &format!("{who} needs a person: [{}] {}", denial.rule.0, denial.what),
                 );
             }
-            if let Some((holder, _)) = &denial.holder
-                && let Some(advice) = circle(kernel, &settled.row, &holder.pid)
-            {
-                text.push('\n');
-                text.push_str(&advice);
-            }
-            Ok(Finished::Said(reply::deny(&text)))
+            lines.extend(settled.advice.iter().chain(&settled.notices).cloned());
+            Ok(Finished::Said(reply::deny(&lines.join("\n"))))
         }
         Verdict::Allow => {
             let mut words = settled.notices.clone();
             words.extend(settled.outcome.notices.iter().cloned());
             match trees::keep(context, kernel, &settled.outcome) {
                 Ok(kept) => words.extend(kept),
-                Err(refusal) => return Ok(Finished::Said(reply::deny(&refusal))),
+                Err(refusal) => {
+                    words.insert(0, refusal);
+                    return Ok(Finished::Said(reply::deny(&words.join("\n"))));
+                }
             }
             fencing::admit(context, disk, effects, &settled.facts)?;
-            Ok(Finished::Said(match delegate::isolate(context) {
+            Ok(Finished::Said(match delegate::isolate(context, &words) {
                 Some(reply) => reply,
                 None => reply::context(context.event, &words),
             }))
         }
     }
-}
-
-/// Two processes that wait for each other: the one that began later gives way.
-fn circle(kernel: &mut Kernel, me: &ProcessRow, holder: &Pid) -> Option<String> {
-    let chain = kernel.look(|tx| {
-        let mut at = holder.clone();
-        for _ in 0..8 {
-            let Some(row) = tx.process(&at)? else { return Ok(None) };
-            match row.waits_for.clone() {
-                Some(next) if next == me.pid => return Ok(Some(row)),
-                Some(next) => at = next,
-                None => return Ok(None),
-            }
-        }
-        Ok(None)
-    });
-    let other = chain.ok().flatten()?;
-    Some(if (me.started, &me.pid) > (other.started, &other.pid) {
-        format!(
-            "{} waits for you as well; you began later, so give way: octo yield, then go on when it is done",
-            other.pid
-        )
-    } else {
-        format!("{} waits for you as well; it began later and was told to give way", other.pid)
-    })
 }
 
 /// The table can't be used. Beside others that is a denial; a person alone is not locked out.
@@ -413,6 +317,11 @@ fn without_state(
     effects: &[Effect],
     error: &StateError,
 ) -> Reply {
+    if effects.is_empty() {
+        // Nothing that could meet anybody: a broken table is no reason to refuse a look around.
+        log::report(&context.home, context.now, &error.to_string());
+        return reply::pass();
+    }
     let mut facts = gather::still(effects, context, disk);
     facts.floor = floor::facts(effects, context);
     facts.arms = arms::facts(context);

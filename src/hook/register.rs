@@ -3,7 +3,8 @@
 use super::context::Context;
 use crate::applet::Event;
 use crate::kernel::StateError;
-use crate::kernel::clock::{self, Client};
+use crate::kernel::beat;
+use crate::kernel::clock::{self, Client, ClientLife};
 use crate::kernel::store::{PresenceRow, ProcessRow, State, Tx, Vouched};
 use crate::policy::facts::Kind;
 use crate::policy::lane::{AbsPath, Pid};
@@ -21,11 +22,13 @@ pub fn ensure(
     silent: u64,
 ) -> Result<ProcessRow, StateError> {
     let actor = &context.actor;
-    let session = ensure_one(tx, context, &actor.session, Kind::Session, silent)?;
-    let row = if actor.kind == Kind::Agent {
-        ensure_one(tx, context, &actor.pid, Kind::Agent, silent)?
+    let session = ensure_one(tx, context, None, silent)?;
+    let (row, silent) = if actor.kind == Kind::Agent {
+        let row = ensure_one(tx, context, Some(&session), silent)?;
+        // An agent that comes back says nothing about how long its session was away.
+        (row, if silent < context.settings.lease_seconds { 0 } else { away(tx, &session) })
     } else {
-        session
+        (session, silent)
     };
     if let Some(root) = &context.root {
         present(tx, &actor.session, &root.path, silent, context.settings.lease_seconds)?;
@@ -33,38 +36,60 @@ pub fn ensure(
     Ok(row)
 }
 
+/// Seconds a session has been silent, by its heartbeat.
+fn away(tx: &Tx<'_>, session: &ProcessRow) -> u64 {
+    let age = beat::age(tx.home(), &session.pid, tx.now().unix);
+    age.and_then(|age| u64::try_from(age).ok()).unwrap_or(0)
+}
+
+/// The session itself, or the calling agent inside `session`.
 fn ensure_one(
     tx: &mut Tx<'_>,
     context: &Context<'_>,
-    pid: &Pid,
-    kind: Kind,
+    session: Option<&ProcessRow>,
     silent: u64,
 ) -> Result<ProcessRow, StateError> {
-    let is_actor = *pid == context.actor.pid;
-    match tx.process(pid)? {
-        Some(row) => refresh(tx, context, row, is_actor, silent),
-        None => begin(tx, context, pid, kind),
+    let pid = if session.is_some() { &context.actor.pid } else { &context.actor.session };
+    if let Some(row) = tx.process(pid)? {
+        return refresh(tx, context, row, session, silent);
     }
+    let parent = match session {
+        Some(session) => Some(adopt(tx, pid, &session.pid)?),
+        None => None,
+    };
+    let agent_type = context.actor.agent_type.clone().filter(|_| session.is_some());
+    begin(tx, context, pid, session, parent, agent_type)
+}
+
+/// An agent that its parent's client named before any event of its own came.
+pub fn announce(
+    tx: &mut Tx<'_>,
+    context: &Context<'_>,
+    child: &Pid,
+    agent_type: Option<String>,
+) -> Result<ProcessRow, StateError> {
+    let session = ensure_one(tx, context, None, 0)?;
+    let parent = Some(context.actor.pid.clone());
+    begin(tx, context, child, Some(&session), parent, agent_type)
 }
 
 fn begin(
     tx: &mut Tx<'_>,
     context: &Context<'_>,
     pid: &Pid,
-    kind: Kind,
+    session: Option<&ProcessRow>,
+    parent: Option<Pid>,
+    agent_type: Option<String>,
 ) -> Result<ProcessRow, StateError> {
     let actor = &context.actor;
-    let (client, vouched) = client_of(tx, context, kind)?;
-    let parent = match kind {
-        Kind::Session => None,
-        Kind::Agent => Some(adopt(tx, pid, &actor.session)?),
-    };
+    let (client, vouched) = client_of(session);
+    let kind = if session.is_some() { Kind::Agent } else { Kind::Session };
     let row = ProcessRow {
         pid: pid.clone(),
-        parent: parent.clone(),
+        parent,
         session: actor.session.clone(),
         kind,
-        agent_type: if kind == Kind::Agent { actor.agent_type.clone() } else { None },
+        agent_type,
         cwd: context.cwd.as_ref().map(|c| c.key().into_owned()),
         root: context.root.as_ref().map(|r| r.path.clone()),
         transcript: context.payload.transcript_path.as_deref().map(str::to_owned),
@@ -87,28 +112,30 @@ fn begin(
     };
     tx.put_process(&row)?;
     journal_start(tx, &row);
-    if kind == Kind::Session && context.event != Event::SessionStart {
+    if kind == Kind::Session {
+        context.bind_isolation(tx)?;
+    }
+    if session.is_none() && context.event != Event::SessionStart {
         fork_of(tx, &row)?;
     }
     Ok(row)
 }
 
 /// The client an event came from. An agent's client is its session's.
-fn client_of(
-    tx: &Tx<'_>,
-    context: &Context<'_>,
-    kind: Kind,
-) -> Result<(Option<Client>, Vouched), StateError> {
-    if kind == Kind::Agent
-        && let Some(session) = tx.process(&context.actor.session)?
-    {
-        return Ok((session.client, session.vouched));
+fn client_of(session: Option<&ProcessRow>) -> (Option<Client>, Vouched) {
+    if let Some(session) = session {
+        return (session.client, session.vouched);
     }
-    Ok(match clock::client() {
+    match clock::client() {
         Some((client, true)) => (Some(client), Vouched::Yes),
         Some((client, false)) => (Some(client), Vouched::No),
         None => (None, Vouched::No),
-    })
+    }
+}
+
+/// A client that is gone can't have sent this event: the conversation goes on in another one.
+fn moved(row: &ProcessRow) -> bool {
+    row.client.is_some_and(|client| clock::client_life(client) == ClientLife::Gone)
 }
 
 /// The same client a second time is no helper that carried one event.
@@ -149,10 +176,11 @@ fn refresh(
     tx: &mut Tx<'_>,
     context: &Context<'_>,
     mut row: ProcessRow,
-    is_actor: bool,
+    session: Option<&ProcessRow>,
     silent: u64,
 ) -> Result<ProcessRow, StateError> {
     let before = row.clone();
+    let is_actor = row.pid == context.actor.pid;
     let returned =
         row.state == State::Ended || (is_actor && silent >= context.settings.lease_seconds);
     if row.state == State::Ended {
@@ -161,9 +189,16 @@ fn refresh(
         row.heir = None;
         row.started = context.now.tick;
     }
-    if row.place != *tx.place() || returned {
+    let elsewhere = row.place != *tx.place();
+    if let Some(session) = session {
         row.place = tx.place().clone();
-        (row.client, row.vouched) = client_of(tx, context, row.kind)?;
+        (row.client, row.vouched) = client_of(Some(session));
+        if row.agent_type.is_none() {
+            row.agent_type.clone_from(&context.actor.agent_type);
+        }
+    } else if elsewhere || returned || moved(&row) {
+        row.place = tx.place().clone();
+        (row.client, row.vouched) = client_of(None);
     } else if row.vouched == Vouched::No {
         vouch(&mut row);
     }
@@ -206,7 +241,7 @@ fn leave_root(tx: &mut Tx<'_>, row: &ProcessRow, context: &Context<'_>) -> Resul
     if row.kind != Kind::Session || context.root.as_ref().is_some_and(|r| r.path == *old) {
         return Ok(());
     }
-    let presence = tx.presence_in(old)?.into_iter().find(|p| p.session == row.session);
+    let presence = tx.presence_at(old, &row.session)?;
     if presence.is_some_and(|p| !p.wrote && p.forked.is_none()) {
         tx.drop_presence(old, &row.session)?;
     }
@@ -221,9 +256,8 @@ pub fn present(
     silent: u64,
     lease: u64,
 ) -> Result<PresenceRow, StateError> {
-    let known = tx.presence_in(root)?.into_iter().find(|p| p.session == *session);
     let now = tx.now().tick;
-    let row = match known {
+    let row = match tx.presence_at(root, session)? {
         Some(row) if silent < lease => return Ok(row),
         Some(row) => PresenceRow { since: now, wrote: false, ..row },
         None => PresenceRow {

@@ -52,15 +52,19 @@ pub fn context(event: Event, words: &[String]) -> Reply {
     Reply { stdout: format!("{body}\n"), ..Reply::default() }
 }
 
-/// A tool's input with fields changed, no decision.
+/// A tool's input with fields changed, and words for the model; no decision.
 #[must_use]
-pub fn updated_input(input: &serde_json::Value) -> Reply {
-    let body = json!({
-        "hookSpecificOutput": {
-            "hookEventName": Event::PreToolUse.wire().name,
-            "updatedInput": input,
-        }
+pub fn updated_input(input: &serde_json::Value, words: &[String]) -> Reply {
+    let mut said = json!({
+        "hookEventName": Event::PreToolUse.wire().name,
+        "updatedInput": input,
     });
+    if !words.is_empty()
+        && let Some(said) = said.as_object_mut()
+    {
+        said.insert("additionalContext".to_owned(), short(&words.join("\n")).into());
+    }
+    let body = json!({ "hookSpecificOutput": said });
     Reply { stdout: format!("{body}\n"), ..Reply::default() }
 }
 

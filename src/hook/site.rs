@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::config::Settings;
 use crate::git::discover::{self, Head};
-use crate::git::paths;
+use crate::git::paths::{self, Links};
 use crate::git::run::Git;
 use crate::policy::facts::Root;
 use crate::policy::lane::AbsPath;
@@ -26,6 +26,8 @@ pub struct Disk {
     home: String,
     cwd: String,
     settings: Settings,
+    here: Option<Root>,
+    links: Links,
     roots: RefCell<HashMap<AbsPath, Option<Root>>>,
     config: RefCell<HashMap<(AbsPath, String), Option<String>>>,
 }
@@ -38,9 +40,17 @@ impl Disk {
             home: home.to_string_lossy().into_owned(),
             cwd: cwd.to_owned(),
             settings,
+            here: None,
+            links: Links::default(),
             roots: RefCell::new(HashMap::new()),
             config: RefCell::new(HashMap::new()),
         }
+    }
+
+    /// The same with the work tree of that directory, where it is known already.
+    #[must_use]
+    pub fn standing_in(self, here: Option<Root>) -> Self {
+        Self { here, ..self }
     }
 
     /// The user's home directory.
@@ -120,7 +130,7 @@ impl Site for Disk {
             Follow::All => paths::Follow::All,
             Follow::Parents => paths::Follow::Parents,
         };
-        paths::canonical(path, follow)
+        self.links.canonical(path, follow)
     }
 
     fn root_of(&self, path: &AbsPath) -> Option<Root> {
@@ -128,7 +138,10 @@ impl Site for Disk {
         if let Some(known) = self.roots.borrow().get(path) {
             return known.clone();
         }
-        let root = discover::root_of(path);
+        let root = match &self.here {
+            Some(here) => discover::root_beside(path, here),
+            None => discover::root_of(path),
+        };
         self.roots.borrow_mut().insert(path.clone(), root.clone());
         root
     }

@@ -2,17 +2,24 @@
 //! conversation over resume, `/clear` and compaction.
 
 use super::context::Context;
-use super::{register, reply, trees};
+use super::{lifecycle, register, reply, trees};
 use crate::applet::Event;
 use crate::config::Isolation;
 use crate::kernel::StateError;
 use crate::kernel::beat::{self, Seen};
 use crate::kernel::clock::{self, ClientLife};
-use crate::kernel::life::Registry;
+use crate::kernel::life::{Life, Registry};
 use crate::kernel::store::{Kernel, Make, PATIENCE, ProcessRow, State, Tx, Vouched};
 use crate::policy::facts::Kind;
+use crate::policy::lane::Pid;
 use crate::policy::telling;
 use crate::shield::Reply;
+
+/// Seconds after its end in which a cleared session can find its heir.
+const CLEARED: u64 = 120;
+/// Silence after which a session whose client can't be looked up counts as ended, in seconds. Its
+/// lanes lapsed long before; this keeps the list of neighbours short.
+const FORGOTTEN: u64 = 86_400;
 
 /// A session begins.
 pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
@@ -32,6 +39,7 @@ fn begin(tx: &mut Tx<'_>, context: &Context<'_>, silent: u64) -> Result<Vec<Stri
     let known = tx.process(&context.actor.pid)?;
     let twin = known.as_ref().is_some_and(is_twin);
     let mut row = register::ensure(tx, context, silent)?;
+    context.bind_isolation(tx)?;
     let mut words = Vec::new();
     match context.payload.source.as_deref().unwrap_or("startup") {
         "clear" => after_clear(tx, &row)?,
@@ -71,20 +79,26 @@ fn set_client(row: &mut ProcessRow) {
 
 /// `/clear` ends one id and begins another in the same client: the new one inherits.
 fn after_clear(tx: &mut Tx<'_>, row: &ProcessRow) -> Result<(), StateError> {
-    let Some(client) = row.client else { return Ok(()) };
+    let now = tx.now().tick;
     let mut cleared: Vec<ProcessRow> = tx
         .processes()?
         .into_iter()
         .filter(|p| {
             p.kind == Kind::Session
                 && p.pid != row.pid
-                && p.client == Some(client)
+                && p.client == row.client
+                && p.place == row.place
                 && p.state == State::Ended
                 && p.reason.as_deref() == Some("clear")
                 && p.heir.is_none()
-                && p.cwd == row.cwd
+                && now.since(p.seen) <= CLEARED
         })
         .collect();
+    // Several sessions may share a client: the directory tells them apart, unless there is but
+    // one. The shell may have stood elsewhere than the new session begins.
+    if cleared.len() > 1 {
+        cleared.retain(|p| p.cwd == row.cwd);
+    }
     cleared.sort_by_key(|p| p.seen);
     match cleared.pop() {
         Some(old) => register::succeed(tx, &old, &row.pid, "clear"),
@@ -92,15 +106,25 @@ fn after_clear(tx: &mut Tx<'_>, row: &ProcessRow) -> Result<(), StateError> {
     }
 }
 
+/// A session that died without a word has ended: nobody looks it up again.
+fn bury(tx: &mut Tx<'_>, registry: &mut Registry, session: &Pid) -> Result<(), StateError> {
+    let Some((row, life)) = registry.get(tx, session)?.cloned() else { return Ok(()) };
+    let reason = match life {
+        Life::Dead => "client gone",
+        Life::Silent { silent } if silent >= FORGOTTEN => "forgotten",
+        Life::Silent { .. } | Life::Live { .. } | Life::Ended => return Ok(()),
+    };
+    lifecycle::exit(tx, row, reason, None)
+}
+
 /// Who else works here, and what will happen.
 fn neighbours(tx: &mut Tx<'_>, context: &Context<'_>) -> Result<Vec<String>, StateError> {
     let Some(root) = &context.root else { return Ok(Vec::new()) };
     let mut registry = Registry::new(context.settings.lease_seconds);
     let mut others = Vec::new();
-    let rows = tx.presence_in(&root.path)?;
-    let mine = rows.iter().find(|r| r.session == context.actor.session);
-    for row in rows.iter().filter(|r| r.session != context.actor.session) {
-        if registry.is_live(tx, &row.session)? {
+    let mine = tx.presence_at(&root.path, &context.actor.session)?;
+    for row in tx.presence_beside(&root.path, &context.actor.session)? {
+        if registry.session_lives(tx, &row.session)? {
             let age = tx.now().tick.since(row.since);
             let card = registry.holder(tx, &row.session, age)?;
             let lanes = tx.claim_count(&row.session)?.0;
@@ -111,6 +135,8 @@ fn neighbours(tx: &mut Tx<'_>, context: &Context<'_>) -> Result<Vec<String>, Sta
                 telling::span(card.age),
                 telling::span(card.silent)
             ));
+        } else {
+            bury(tx, &mut registry, &row.session)?;
         }
     }
     let tree = mine.and_then(|m| m.forked.clone());
@@ -126,7 +152,7 @@ fn neighbours(tx: &mut Tx<'_>, context: &Context<'_>) -> Result<Vec<String>, Sta
         "octo-dim --session-id {} worktree-init --repo {}",
         context.actor.session, root.path
     );
-    words.push(match (tree, context.isolation()) {
+    words.push(match (tree, context.isolation(tx)?) {
         (Some(tree), _) => {
             format!("octo: your work for this repository is in your own worktree: {tree}")
         }

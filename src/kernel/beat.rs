@@ -1,5 +1,6 @@
 //! Signs of life without the table: one small file per process. Its time is the heartbeat, its
-//! lines are the tools in flight (`+id` begun, `*id` begun and may write, `-id` over).
+//! lines are the tools in flight (`+id` begun, `*id` begun and may write, `&id` goes on in the
+//! background, `-id` over).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,6 +23,8 @@ pub enum Flight {
     Reads,
     /// Begun; may write.
     Writes,
+    /// Reported, and goes on in the background; may write.
+    Behind,
     /// Over.
     Over,
 }
@@ -57,6 +60,7 @@ pub fn touch(home: &Home, pid: &Pid, call: Option<(&str, Flight)>, unix: u64) ->
             let sign = match flight {
                 Flight::Reads => '+',
                 Flight::Writes => '*',
+                Flight::Behind => '&',
                 Flight::Over => '-',
             };
             format!("{sign}{id}\n")
@@ -88,6 +92,39 @@ pub fn land(home: &Home, pid: &Pid) -> io::Result<()> {
     (&file).write_all(b".\n")
 }
 
+/// The process has ended: no file, no sign of life.
+pub fn end(home: &Home, pid: &Pid) -> io::Result<()> {
+    gone(fs::remove_file(home.beat(pid)))
+}
+
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Marks that words for a process wait in the table, so that its next event looks there even when
+/// it has nothing to decide. Best effort: they are told at the latest when it has.
+pub fn leave_word(home: &Home, pid: &Pid) {
+    let path = home.word(pid);
+    if open_private(&path).is_err() {
+        drop(path.parent().map(fs::create_dir_all));
+        drop(open_private(&path));
+    }
+}
+
+/// Whether words for a process wait in the table.
+#[must_use]
+pub fn has_word(home: &Home, pid: &Pid) -> bool {
+    fs::symlink_metadata(home.word(pid)).is_ok()
+}
+
+/// The words were taken.
+pub fn word_taken(home: &Home, pid: &Pid) {
+    drop(fs::remove_file(home.word(pid)));
+}
+
 /// The tools in flight of a process, with what they may do.
 #[must_use]
 pub fn in_flight(home: &Home, pid: &Pid) -> BTreeMap<String, Flight> {
@@ -101,6 +138,9 @@ pub fn in_flight(home: &Home, pid: &Pid) -> BTreeMap<String, Flight> {
             Some(b'*') => {
                 flying.insert(id.to_owned(), Flight::Writes);
             }
+            Some(b'&') => {
+                flying.insert(id.to_owned(), Flight::Behind);
+            }
             Some(b'-') => {
                 flying.remove(id);
             }
@@ -111,13 +151,23 @@ pub fn in_flight(home: &Home, pid: &Pid) -> BTreeMap<String, Flight> {
 }
 
 fn tail(path: &Path) -> io::Result<String> {
-    let mut file = fs::File::open(path)?;
-    let len = file.metadata()?.len();
-    if len > TAIL {
-        file.seek(SeekFrom::Start(len - TAIL))?;
+    read_tail(path, TAIL)
+}
+
+/// The end of a regular file; a pipe in its place is an error, not a wait.
+pub fn read_tail(path: &Path, most: u64) -> io::Result<String> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let nonblock = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let mut file = fs::OpenOptions::new().read(true).custom_flags(nonblock).open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    if meta.len() > most {
+        file.seek(SeekFrom::Start(meta.len() - most))?;
     }
     let mut text = Vec::new();
-    file.take(TAIL).read_to_end(&mut text)?;
+    file.take(most).read_to_end(&mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
@@ -127,10 +177,15 @@ pub fn is_long(home: &Home, pid: &Pid) -> bool {
     fs::metadata(home.beat(pid)).is_ok_and(|m| m.len() > CUT)
 }
 
-/// Seconds since the last sign of life of a process; negative when the time lies ahead.
+/// Seconds since the last sign of life of a process; negative when the time lies ahead. What can't
+/// be read may have been written just now.
 #[must_use]
 pub fn age(home: &Home, pid: &Pid, unix: u64) -> Option<i64> {
-    file_age(&home.beat(pid), unix)
+    match fs::metadata(home.beat(pid)) {
+        Ok(meta) => i64::try_from(unix).ok().map(|now| now - meta.mtime()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        Err(_) => Some(0),
+    }
 }
 
 /// Seconds since a file changed; negative when the time lies ahead.

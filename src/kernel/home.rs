@@ -83,6 +83,12 @@ impl Home {
         self.beats().join(file_name(pid))
     }
 
+    /// Says that words for a process wait in the table.
+    #[must_use]
+    pub fn word(&self, pid: &Pid) -> PathBuf {
+        self.dir.join("word").join(file_name(pid))
+    }
+
     /// Tickets left for the shell prefix.
     #[must_use]
     pub fn tickets(&self) -> PathBuf {
@@ -93,6 +99,18 @@ impl Home {
     #[must_use]
     pub fn fence(&self, session: &Pid) -> PathBuf {
         self.dir.join("fence").join(file_name(session))
+    }
+
+    /// What a session's commands used, until a hook takes it in.
+    #[must_use]
+    pub fn meter(&self, session: &Pid) -> PathBuf {
+        self.dir.join("fence").join(format!("{}.used", file_name(session)))
+    }
+
+    /// What this boot's kernel grants to fenced commands.
+    #[must_use]
+    pub fn offer(&self) -> PathBuf {
+        self.dir.join("offer")
     }
 
     /// The operator's "hooks are off until" file; beside the table, so that a broken table
@@ -124,7 +142,8 @@ impl Home {
     /// Makes the folders, private.
     pub fn create(&self) -> io::Result<()> {
         let fence = self.dir.join("fence");
-        for dir in [self.dir.clone(), self.journals(), self.beats(), self.tickets(), fence] {
+        let word = self.dir.join("word");
+        for dir in [self.dir.clone(), self.journals(), self.beats(), self.tickets(), fence, word] {
             let mut builder = DirBuilder::new();
             builder.recursive(true).mode(0o700).create(&dir)?;
         }

@@ -1,7 +1,7 @@
 //! Whether a process lives, and for how long it has been silent. Looked up only when two meet.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::StateError;
 use super::beat::{self, Flight};
@@ -10,6 +10,9 @@ use super::store::{ProcessRow, State, Tx, Vouched};
 use crate::policy::facts::Kind;
 use crate::policy::lane::Pid;
 use crate::policy::verdict::Holder;
+
+/// How much of a transcript's end is searched for the answer to a call.
+const TRANSCRIPT: u64 = 512 * 1024;
 
 /// What is known about a process's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +90,20 @@ impl Registry {
             Some((_, life)) => life.is_live(),
             None => fresh(beat::age(tx.home(), pid, tx.now().unix), lease).is_some(),
         })
+    }
+
+    /// Whether a session lives, itself or in one of its agents: beside a background agent the main
+    /// thread may be silent for hours.
+    pub fn session_lives(&mut self, tx: &Tx<'_>, session: &Pid) -> Result<bool, StateError> {
+        if self.is_live(tx, session)? {
+            return Ok(true);
+        }
+        for agent in tx.agents_of(session)? {
+            if agent.state == State::Open && life(tx, &agent, self.lease).is_live() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether somebody lives who answers for bytes `pid` left: itself, the heir of its exit, or
@@ -189,18 +206,41 @@ pub fn life(tx: &Tx<'_>, row: &ProcessRow, lease: u64) -> Life {
     if let Some(silent) = fresh(beat, lease) {
         return Life::Live { silent };
     }
-    let transcript = row.transcript.as_deref().and_then(|t| beat::file_age(Path::new(t), unix));
-    // An agent's words go to the session's transcript too, so it speaks for sessions only.
-    if row.kind == Kind::Session
-        && let Some(silent) = fresh(transcript, lease)
-    {
+    // Older clients write an agent's words into the session's file: then it says nothing of the
+    // agent, whose own file is not there.
+    let transcript = transcript_of(row).and_then(|t| beat::file_age(&t, unix));
+    if let Some(silent) = fresh(transcript, lease) {
         return Life::Live { silent };
     }
     let silent = beat.and_then(|a| u64::try_from(a).ok()).unwrap_or(lease);
-    if client == ClientLife::Runs && !beat::in_flight(tx.home(), &row.pid).is_empty() {
+    if client == ClientLife::Runs && is_busy(tx, row) {
         return Life::Live { silent };
     }
     Life::Silent { silent }
+}
+
+/// Whether a tool call is under way that its transcript does not show as answered: an Escape ends
+/// a call without any event, and is written down there.
+fn is_busy(tx: &Tx<'_>, row: &ProcessRow) -> bool {
+    let flying = beat::in_flight(tx.home(), &row.pid);
+    if flying.is_empty() {
+        return false;
+    }
+    let said = transcript_of(row).and_then(|path| beat::read_tail(&path, TRANSCRIPT).ok());
+    let said = said.unwrap_or_default();
+    let answered = |id: &str| said.lines().any(|l| l.contains("tool_result") && l.contains(id));
+    flying.keys().any(|id| !answered(id))
+}
+
+/// Where a process's own words are written: an agent's beside its session's.
+fn transcript_of(row: &ProcessRow) -> Option<PathBuf> {
+    let session = Path::new(row.transcript.as_deref()?);
+    Some(match row.kind {
+        Kind::Session => session.to_path_buf(),
+        Kind::Agent => {
+            session.with_extension("").join("subagents").join(format!("agent-{}.jsonl", row.pid))
+        }
+    })
 }
 
 /// The client's life, where it can be told: same machine, same boot, same pid namespace.
@@ -216,7 +256,7 @@ fn client_of(tx: &Tx<'_>, row: &ProcessRow) -> ClientLife {
 /// Whether a writing tool of the process is in flight.
 #[must_use]
 pub fn is_writing(tx: &Tx<'_>, pid: &Pid) -> bool {
-    beat::in_flight(tx.home(), pid).values().any(|f| *f == Flight::Writes)
+    beat::in_flight(tx.home(), pid).values().any(|f| *f != Flight::Reads)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The journal files: appended under the table's lock, one write for all lines of a transaction.
 
+use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
@@ -25,12 +26,17 @@ pub fn append<'n>(
     let at = |e| StateError::io(&path, e);
     let mut file = open_private(&path).map_err(at)?;
     let len = file.metadata().map_err(at)?.len();
-    let mut head = if len > head.bytes {
-        adopt(&mut file, head, len).map_err(at)?
-    } else {
-        Head { bytes: len, ..head.clone() }
+    let (mut head, ends) = match len.cmp(&head.bytes) {
+        Ordering::Equal => (head.clone(), Ends::OnALine),
+        Ordering::Greater => adopt(&mut file, head, len).map_err(at)?,
+        // Cut: the gap in the numbers will tell.
+        Ordering::Less => (Head { bytes: len, ..head.clone() }, Ends::Anywhere),
     };
     let mut text = String::new();
+    if ends == Ends::Anywhere && head.bytes > 0 {
+        text.push('\n');
+        head.bytes += 1;
+    }
     for (kind, note) in lines {
         let entry = Entry {
             seq: head.seq + 1,
@@ -50,28 +56,43 @@ pub fn append<'n>(
     Ok(head)
 }
 
+/// Where a journal that is to be continued ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// With a whole line.
+    OnALine,
+    /// Somebody cut or filled it: the next line must begin on its own.
+    Anywhere,
+}
+
 /// Lines beyond what the table acknowledged: a crash between append and commit, or somebody
 /// else's. Good ones are taken over, a torn end is cut off, anything else stays as evidence.
-fn adopt(file: &mut File, head: &Head, len: u64) -> std::io::Result<Head> {
+fn adopt(file: &mut File, head: &Head, len: u64) -> std::io::Result<(Head, Ends)> {
     let mut head = head.clone();
-    file.seek(SeekFrom::Start(head.bytes))?;
+    let begin = head.bytes;
+    file.seek(SeekFrom::Start(begin))?;
     let mut tail = Vec::new();
     Read::by_ref(file).take(TAIL).read_to_end(&mut tail)?;
-    let tail = String::from_utf8_lossy(&tail).into_owned();
-    let mut end = head.bytes;
-    for line in tail.split_inclusive('\n') {
-        if !line.ends_with('\n') {
-            file.set_len(end)?;
-            return Ok(Head { bytes: end, ..head });
+    let mut end = begin;
+    for line in tail.split_inclusive(|b| *b == b'\n') {
+        if !line.ends_with(b"\n") {
+            break;
         }
         end += line.len() as u64;
-        if let Some((entry, seal)) = journal::open(line)
+        if let Ok(line) = std::str::from_utf8(line)
+            && let Some((entry, seal)) = journal::open(line)
             && entry.prev == head.seal
         {
             head = Head { seq: entry.seq, seal, bytes: end };
         }
     }
-    Ok(Head { bytes: len.max(end), ..head })
+    if end < len && len - begin > TAIL {
+        return Ok((Head { bytes: len, ..head }, Ends::Anywhere));
+    }
+    if end < len {
+        file.set_len(end)?;
+    }
+    Ok((Head { bytes: end, ..head }, Ends::OnALine))
 }
 
 /// A journal's text.

@@ -56,4 +56,5 @@ pub const STEPS: &[&str] = &[
      CREATE TABLE journal(pid TEXT PRIMARY KEY, seq INTEGER NOT NULL, seal TEXT NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID;",
     "CREATE TABLE tree(path TEXT PRIMARY KEY, common TEXT NOT NULL, record TEXT NOT NULL) WITHOUT ROWID;
      CREATE INDEX tree_common ON tree(common);",
+    "ALTER TABLE custody ADD COLUMN writer TEXT;",
 ];

@@ -54,6 +54,20 @@ pub struct Root {
     pub common: AbsPath,
 }
 
+/// What git itself keeps of a checkout's state, below its git directory. The rest (messages,
+/// hooks, excludes, locks) is nobody's work.
+const STATE: &[&str] = &["HEAD", "index", "refs", "objects", "packed-refs", "worktrees", "logs"];
+
+impl Root {
+    /// True when changing `path` changes the index, HEAD, history or the git directory as a whole.
+    #[must_use]
+    pub fn keeps_state(&self, path: &AbsPath) -> bool {
+        [&self.git_dir, &self.common]
+            .into_iter()
+            .any(|dir| path == dir || STATE.iter().any(|name| path.within(&dir.join(name))))
+    }
+}
+
 /// Which part of a root a verb takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
@@ -360,6 +374,19 @@ pub struct Hold {
     pub holder: Holder,
 }
 
+/// Uncommitted bytes of somebody else where the caller may write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// The path.
+    pub path: AbsPath,
+    /// The work tree it lies in, if any.
+    pub root: Option<AbsPath>,
+    /// Who wrote them.
+    pub writer: Holder,
+    /// Who answers for them now: the writer, or who inherited from it.
+    pub owner: Holder,
+}
+
 /// Another live session that uses a root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Neighbour {
@@ -450,6 +477,8 @@ pub struct Facts {
     pub actor: Actor,
     /// Live lanes and custody of others that could meet the effects.
     pub holds: Vec<Hold>,
+    /// Uncommitted bytes of others below the paths the effects name, in whosever custody.
+    pub left: Vec<Left>,
     /// Other live sessions in the roots the effects name.
     pub neighbours: Vec<Neighbour>,
     /// The roots the effects name.
@@ -495,6 +524,7 @@ impl Facts {
         Self {
             actor,
             holds: Vec::new(),
+            left: Vec::new(),
             neighbours: Vec::new(),
             roots: Vec::new(),
             staged: Vec::new(),

@@ -4,13 +4,15 @@ pub mod facts;
 pub mod gate;
 pub mod lane;
 pub mod program;
+#[cfg(test)]
+mod properties;
 pub mod rules;
 pub mod scope;
 pub mod shell;
 pub mod telling;
 pub mod verdict;
 
-use facts::{Basis, Effect, Facts, Stand};
+use facts::{Effect, Facts, Stand};
 use rules::{Gate, RULES};
 use verdict::{Denial, Keep, Outcome, Verdict};
 
@@ -89,18 +91,22 @@ fn allow(effects: &[Effect], facts: &Facts) -> Outcome {
 
 /// A write onto somebody else's uncommitted bytes passes, says so, and the bytes are kept.
 fn build_on(path: &lane::AbsPath, facts: &Facts, outcome: &mut Outcome) {
-    let below = facts.holds.iter().find(|h| h.basis == Basis::Custody && h.path.overlaps(path));
-    let Some(hold) = below else { return };
-    let who = &hold.holder;
+    let Some(left) = facts.left.iter().find(|l| l.path.overlaps(path)) else { return };
+    let (who, owner) = (&left.writer, &left.owner);
+    let now = if owner.pid == who.pid {
+        String::new()
+    } else {
+        format!(", now with {} {}", owner.kind, owner.pid)
+    };
     outcome.notices.push(format!(
-        "{path} has uncommitted work of {} {}: you build on it; the bytes you replace were kept",
+        "{path} has uncommitted work of {} {}{now}: you build on it; the bytes you replace were kept",
         who.kind, who.pid
     ));
-    if let Some(root) = &hold.root {
+    if let Some(root) = &left.root {
         outcome.keeps.push(Keep {
             root: root.clone(),
-            path: Some(hold.path.clone()),
-            whose: Some(who.pid.clone()),
+            path: Some(left.path.clone()),
+            whose: Some(owner.pid.clone()),
         });
     }
 }

@@ -259,11 +259,6 @@ pub static GUARDS: &[GuardRule] = &[
     },
     GuardRule {
         id: RuleId("keep.bounds"),
-        summary: "an overwrite of somebody else's uncommitted bytes that are too many to hold first",
-        remedy: "commit or copy them, then try again",
-    },
-    GuardRule {
-        id: RuleId("keep.bounds"),
         summary: "a destructive verb over somebody else's uncommitted work that is too big to be kept first",
         remedy: "wait until they have committed, or work in a worktree of your own",
     },

@@ -81,13 +81,18 @@ impl Machine {
     /// Runs `octo` as a person at a terminal of their own would: no client is its ancestor, which
     /// this test program is to the hooks that it starts itself.
     pub(crate) fn operator(&self, args: &[&str]) -> Reply {
+        self.operator_with("octo", args)
+    }
+
+    /// The same with a copy of the program from somewhere else.
+    pub(crate) fn operator_with(&self, program: &str, args: &[&str]) -> Reply {
         let folder = self.base().join(format!("operator-{}", self.number()));
         fs::create_dir_all(&folder).unwrap();
         // It begins when the shell that started it is gone, and with it its way up to this test.
         let script = "cd \"$0\" && (while kill -0 $$ 2>/dev/null; do sleep 0.01; done; \
                       \"$@\" >out 2>err </dev/null; echo $? >code.new; mv code.new code) &";
         let mut shell = self.command("sh");
-        shell.args(["-c", script]).arg(&folder).arg("octo").args(args);
+        shell.args(["-c", script]).arg(&folder).arg(program).args(args);
         assert!(shell.status().unwrap().success());
         let code =
             eventually(&format!("octo {args:?}"), || fs::read_to_string(folder.join("code")).ok());

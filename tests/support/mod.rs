@@ -2,6 +2,7 @@
 //! to stage and to look; never what is right, that is each test's word.
 
 pub(crate) mod api;
+pub(crate) mod browser;
 pub(crate) mod cases;
 pub(crate) mod client;
 pub(crate) mod fence;

@@ -73,6 +73,8 @@ pub struct CustodyRow {
     pub identity: Option<Identity>,
     /// The owner's children may take it.
     pub family: bool,
+    /// Who wrote the bytes: the owner itself, or one it inherited from.
+    pub writer: Pid,
 }
 
 /// Lane or custody, for whoever does not care which.
@@ -85,7 +87,7 @@ pub enum Claim {
 }
 
 const LANE: &str = "path, root, holder, claimed, written, identity, call, family";
-const CUSTODY: &str = "path, root, owner, since, identity, family";
+const CUSTODY: &str = "path, root, owner, since, identity, family, writer";
 
 fn lane(row: &Row<'_>) -> rusqlite::Result<Option<LaneRow>> {
     let path = AbsPath::new(row.get::<_, String>(0)?);
@@ -110,10 +112,14 @@ fn custody(row: &Row<'_>) -> rusqlite::Result<Option<CustodyRow>> {
     Ok(Some(CustodyRow {
         path,
         root: row.get::<_, Option<String>>(1)?.and_then(AbsPath::new),
-        owner,
         since: Tick(size(row.get(3)?)),
         identity: row.get::<_, Option<String>>(4)?.map(Identity),
         family: row.get::<_, i64>(5)? != 0,
+        writer: row
+            .get::<_, Option<String>>(6)?
+            .and_then(|w| Pid::new(&w))
+            .unwrap_or(owner.clone()),
+        owner,
     }))
 }
 
@@ -187,6 +193,44 @@ impl Tx<'_> {
         self.custody_where("root=?1", &root.key())
     }
 
+    /// Written lanes of others in a work tree, at most so many.
+    pub fn lanes_beside(
+        &self,
+        root: &AbsPath,
+        me: &Pid,
+        most: usize,
+    ) -> Result<Vec<LaneRow>, StateError> {
+        let sql = format!(
+            "SELECT {LANE} FROM lane WHERE root=?1 AND holder<>?2 AND written IS NOT NULL LIMIT ?3"
+        );
+        let mut statement = self.inner.prepare_cached(&sql)?;
+        let rows =
+            statement.query_map(params![root.key(), me.as_str(), number(most as u64)], lane)?;
+        Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+
+    /// Custody of others in a work tree where no lane lies on the path, at most so many.
+    pub fn custody_beside(
+        &self,
+        root: &AbsPath,
+        me: &Pid,
+        most: usize,
+    ) -> Result<Vec<CustodyRow>, StateError> {
+        let sql = format!(
+            "SELECT {CUSTODY} FROM custody WHERE root=?1 AND owner<>?2 \
+             AND NOT EXISTS (SELECT 1 FROM lane WHERE lane.path=custody.path) LIMIT ?3"
+        );
+        let mut statement = self.inner.prepare_cached(&sql)?;
+        let rows =
+            statement.query_map(params![root.key(), me.as_str(), number(most as u64)], custody)?;
+        Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+
+    /// Lanes of a process that were claimed and not yet seen written.
+    pub fn provisional_of(&self, pid: &Pid) -> Result<Vec<LaneRow>, StateError> {
+        self.lanes_where("holder=?1 AND written IS NULL", pid.as_str())
+    }
+
     /// Lanes of a process.
     pub fn lanes_of(&self, pid: &Pid) -> Result<Vec<LaneRow>, StateError> {
         self.lanes_where("holder=?1", pid.as_str())
@@ -257,7 +301,7 @@ impl Tx<'_> {
 
     /// Writes custody, replacing what was on that path.
     pub fn put_custody(&mut self, row: &CustodyRow) -> Result<(), StateError> {
-        let sql = format!("INSERT OR REPLACE INTO custody({CUSTODY}) VALUES(?1,?2,?3,?4,?5,?6)");
+        let sql = format!("INSERT OR REPLACE INTO custody({CUSTODY}) VALUES(?1,?2,?3,?4,?5,?6,?7)");
         self.inner.prepare_cached(&sql)?.execute(params![
             row.path.key(),
             row.root.as_ref().map(|r| r.key().into_owned()),
@@ -265,6 +309,7 @@ impl Tx<'_> {
             number(row.since.0),
             row.identity.as_ref().map(|i| i.0.clone()),
             i64::from(row.family),
+            row.writer.as_str(),
         ])?;
         Ok(())
     }

@@ -49,6 +49,16 @@ pub struct Kernel {
     conn: Connection,
     place: Place,
     patience: Duration,
+    known: Known,
+}
+
+/// Whether the table's shape was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// Not since it was opened.
+    No,
+    /// It is ours.
+    Yes,
 }
 
 impl Kernel {
@@ -83,15 +93,16 @@ impl Kernel {
             create(home, patience)?;
         }
         let conn = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        migrate(&conn, home, patience)?;
-        Ok(Self { home: home.clone(), conn, place: clock::place(), patience })
+        let place = clock::place();
+        Ok(Self { home: home.clone(), conn, place, patience, known: Known::No })
     }
 
     /// Makes the table from scratch, whatever the journals say (for `doctor --repair`).
     pub fn rebuild(home: &Home, patience: Duration) -> Result<Self, StateError> {
         create(home, patience)?;
         let conn = connect(&home.table(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        Ok(Self { home: home.clone(), conn, place: clock::place(), patience })
+        let place = clock::place();
+        Ok(Self { home: home.clone(), conn, place, patience, known: Known::Yes })
     }
 
     /// Where the kernel lives.
@@ -113,6 +124,11 @@ impl Kernel {
     ) -> Result<T, StateError> {
         let guard = lock(&self.home.lock(), self.patience)?;
         let tx = self.conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        // Looked at here and not on opening: another round of locks costs as much as a claim.
+        if self.known == Known::No && shape(&tx, &self.home)? == Shape::Older {
+            run_steps(&tx)?;
+        }
+        self.known = Known::Yes;
         let mut tx = Tx {
             inner: tx,
             home: &self.home,
@@ -132,6 +148,11 @@ impl Kernel {
         &mut self,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>,
     ) -> Result<T, StateError> {
+        if self.known == Known::No && shape(&self.conn, &self.home)? == Shape::Older {
+            // Done by a writer's transaction, which does nothing else.
+            self.transact(|_| Ok(()))?;
+        }
+        self.known = Known::Yes;
         let tx = self.conn.transaction_with_behavior(rusqlite::TransactionBehavior::Deferred)?;
         let mut tx = Tx {
             inner: tx,
@@ -281,8 +302,12 @@ pub(in crate::kernel) fn size(n: i64) -> u64 {
     u64::try_from(n).unwrap_or(0)
 }
 
+/// Whether processes were recorded here before. A folder that can't be read may hold some.
 fn has_journals(home: &Home) -> bool {
-    fs::read_dir(home.journals()).is_ok_and(|mut d| d.next().is_some())
+    match fs::read_dir(home.journals()) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(e) => e.kind() != io::ErrorKind::NotFound,
+    }
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StateError> {
@@ -307,7 +332,10 @@ fn create(home: &Home, patience: Duration) -> Result<(), StateError> {
     let path = home.table();
     drop(open_private(&path).map_err(|e| StateError::io(&path, e))?);
     let conn = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    run_steps(&conn)
+    conn.execute_batch("BEGIN IMMEDIATE")?;
+    run_steps(&conn)?;
+    conn.execute_batch("COMMIT")?;
+    Ok(())
 }
 
 fn version(conn: &Connection) -> Result<usize, StateError> {
@@ -315,17 +343,26 @@ fn version(conn: &Connection) -> Result<usize, StateError> {
     Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }
 
-fn migrate(conn: &Connection, home: &Home, patience: Duration) -> Result<(), StateError> {
+/// Whether a table has the shape this program knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// It has, or a newer one that we may read.
+    Ours,
+    /// Steps are missing.
+    Older,
+}
+
+fn shape(conn: &Connection, home: &Home) -> Result<Shape, StateError> {
     let at = version(conn)?;
     if at == schema::STEPS.len() {
-        return Ok(());
+        return Ok(Shape::Ours);
     }
     if at > schema::STEPS.len() {
         let needs: Option<String> =
             conn.query_row("SELECT v FROM meta WHERE k='reader'", [], |r| r.get(0)).optional()?;
         let needs = needs.and_then(|n| n.parse().ok()).unwrap_or(u32::MAX);
         return if usize::try_from(needs).unwrap_or(usize::MAX) <= schema::STEPS.len() {
-            Ok(())
+            Ok(Shape::Ours)
         } else {
             Err(StateError::Newer { needs })
         };
@@ -333,18 +370,16 @@ fn migrate(conn: &Connection, home: &Home, patience: Duration) -> Result<(), Sta
     if at == 0 && has_journals(home) {
         return Err(StateError::Damaged("no tables in it".into()));
     }
-    let _guard = lock(&home.lock(), patience)?;
-    run_steps(conn)
+    Ok(Shape::Older)
 }
 
+/// Runs the missing steps, inside a transaction.
 fn run_steps(conn: &Connection) -> Result<(), StateError> {
-    conn.execute_batch("BEGIN IMMEDIATE")?;
     let at = version(conn)?;
     for (index, step) in schema::STEPS.iter().enumerate().skip(at) {
         conn.execute_batch(step)?;
         conn.execute_batch(&format!("PRAGMA user_version={}", index + 1))?;
     }
-    conn.execute_batch("COMMIT")?;
     Ok(())
 }
 

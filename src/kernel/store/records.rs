@@ -1,9 +1,9 @@
 //! Rows that are neither processes nor claims: who uses which root, who spawned whom, what was
 //! judged, what is still to be said, whose stash entries and operations there are.
 
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::{OptionalExtension as _, Row, params};
 
-use super::super::StateError;
+use super::super::{StateError, beat};
 use super::{Tx, number, size};
 use crate::policy::lane::{AbsPath, Pid, Tick};
 
@@ -52,10 +52,55 @@ pub struct CallRow {
     pub roots: Vec<(AbsPath, String, String)>,
 }
 
+fn presence(row: &Row<'_>) -> rusqlite::Result<Option<PresenceRow>> {
+    let root = AbsPath::new(row.get::<_, String>(0)?);
+    let session = Pid::new(&row.get::<_, String>(1)?);
+    let (Some(root), Some(session)) = (root, session) else { return Ok(None) };
+    Ok(Some(PresenceRow {
+        root,
+        session,
+        since: Tick(size(row.get(2)?)),
+        wrote: row.get::<_, i64>(3)? != 0,
+        forked: row.get::<_, Option<String>>(4)?.and_then(AbsPath::new),
+    }))
+}
+
 impl Tx<'_> {
     /// Who uses a work tree.
     pub fn presence_in(&self, root: &AbsPath) -> Result<Vec<PresenceRow>, StateError> {
         self.presence_where("root=?1 ORDER BY since, session", &root.key())
+    }
+
+    /// Who else uses a work tree and has not been seen to end.
+    pub fn presence_beside(
+        &self,
+        root: &AbsPath,
+        session: &Pid,
+    ) -> Result<Vec<PresenceRow>, StateError> {
+        let mut statement = self.inner.prepare_cached(
+            "SELECT root, session, since, wrote, forked FROM presence p \
+             WHERE root=?1 AND session<>?2 AND NOT EXISTS \
+             (SELECT 1 FROM process WHERE pid=p.session AND state=1) ORDER BY since, session",
+        )?;
+        let rows = statement.query_map(params![root.key(), session.as_str()], presence)?;
+        Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+
+    /// A session's use of a work tree.
+    pub fn presence_at(
+        &self,
+        root: &AbsPath,
+        session: &Pid,
+    ) -> Result<Option<PresenceRow>, StateError> {
+        let row = self
+            .inner
+            .prepare_cached(
+                "SELECT root, session, since, wrote, forked FROM presence \
+                 WHERE root=?1 AND session=?2",
+            )?
+            .query_row(params![root.key(), session.as_str()], presence)
+            .optional()?;
+        Ok(row.flatten())
     }
 
     /// Which work trees a session uses.
@@ -67,20 +112,8 @@ impl Tx<'_> {
         let sql =
             format!("SELECT root, session, since, wrote, forked FROM presence WHERE {clause}");
         let mut statement = self.inner.prepare_cached(&sql)?;
-        let rows = statement.query_map([value], |r| {
-            Ok((
-                AbsPath::new(r.get::<_, String>(0)?),
-                Pid::new(&r.get::<_, String>(1)?),
-                Tick(size(r.get(2)?)),
-                r.get::<_, i64>(3)? != 0,
-                r.get::<_, Option<String>>(4)?.and_then(AbsPath::new),
-            ))
-        })?;
-        let rows = rows.collect::<Result<Vec<_>, _>>()?;
-        let row = |(root, session, since, wrote, forked)| {
-            Some(PresenceRow { root: root?, session: session?, since, wrote, forked })
-        };
-        Ok(rows.into_iter().filter_map(row).collect())
+        let rows = statement.query_map([value], presence)?;
+        Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
     /// Writes a presence row.
@@ -207,17 +240,22 @@ impl Tx<'_> {
                  (SELECT 1 FROM notice WHERE pid=?1 AND text=?3)",
             )?
             .execute(params![pid.as_str(), number(self.now().tick.0), text])?;
+        beat::leave_word(self.home(), pid);
         Ok(())
     }
 
     /// Takes the words left for a process.
     pub fn take_notices(&mut self, pid: &Pid) -> Result<Vec<String>, StateError> {
+        if !beat::has_word(self.home(), pid) {
+            return Ok(Vec::new());
+        }
         let texts = {
             let mut statement =
                 self.inner.prepare_cached("SELECT text FROM notice WHERE pid=?1 ORDER BY id")?;
             let rows = statement.query_map([pid.as_str()], |r| r.get::<_, String>(0))?;
             rows.collect::<Result<Vec<_>, _>>()?
         };
+        beat::word_taken(self.home(), pid);
         if !texts.is_empty() {
             self.inner
                 .prepare_cached("DELETE FROM notice WHERE pid=?1")?

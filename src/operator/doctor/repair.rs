@@ -133,7 +133,7 @@ fn restore(
         tx.put_process(&row)?;
     }
     let mut counts = (0, 0);
-    for (path, claim) in replay.lanes.iter().filter(|(_, claim)| claim.at >= boot) {
+    for ((path, _), claim) in replay.lanes.iter().filter(|(_, claim)| claim.at >= boot) {
         let (Some(path), Some(holder)) = (AbsPath::new(path), Pid::new(&claim.pid)) else {
             continue;
         };
@@ -156,10 +156,11 @@ fn restore(
         };
         let row = CustodyRow {
             root: claim.root.as_deref().and_then(AbsPath::new),
-            owner,
             since: tick(claim.at, claim.tick),
             identity: Some(Identity::of(&path)),
             family: claim.family,
+            writer: Pid::new(&claim.writer).unwrap_or_else(|| owner.clone()),
+            owner,
             path,
         };
         tx.put_custody(&row)?;

@@ -84,8 +84,14 @@ pub(in crate::policy) fn index(effect: &Effect, facts: &Facts) -> Option<Denial>
     staged(facts, root, scope).map(|hold| deny(effect, None, Some(hold)))
 }
 
-/// Objects to whole-tree verbs beside others' work.
+/// Objects to whole-tree verbs beside others' work, and to reaching past git for what they change.
 pub(in crate::policy) fn whole(effect: &Effect, facts: &Facts) -> Option<Denial> {
+    if let Effect::Write { path } | Effect::Remove { path } = effect {
+        let root = facts.roots.iter().find(|root| root.keeps_state(path))?;
+        let hold = holds_in(facts, &root.path).next()?;
+        let detail = "git keeps this checkout's index, HEAD and history there".to_owned();
+        return Some(Denial { detail: Some(detail), ..deny(effect, Some(&root.path), Some(hold)) });
+    }
     let (Effect::Tree { root, .. } | Effect::Head { root, .. }) = effect else { return None };
     holds_in(facts, root).next().map(|hold| deny(effect, None, Some(hold)))
 }

@@ -30,6 +30,7 @@ mod remove;
 #[cfg(test)]
 mod scene;
 mod sed;
+pub mod state;
 mod sync;
 mod verbs;
 mod vim;

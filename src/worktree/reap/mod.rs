@@ -167,7 +167,7 @@ pub fn reap(ctx: &Context<'_>, by: &Pid) -> Result<Vec<String>, TreeError> {
         if fresh && !matches!(row.state, State::Burying { .. }) {
             continue;
         }
-        let line = match reclaim(ctx, row, by, &[Risk::Abandoned]) {
+        let line = match reclaim(ctx, row, by, &[]) {
             Ok(Gone::Buried { restore, .. }) => format!("{} removed; back with: {restore}", row.id),
             Ok(Gone::Kept(why)) => format!("{} kept: {}", row.id, why.join("; ")),
             Err(error) => format!("{} kept: {error}", row.id),

@@ -1,0 +1,194 @@
+//! Any order of events of several processes, through the real hooks and table in one process: no
+//! two live processes ever hold overlapping paths, and the table says what the journals say.
+
+use std::fs::{self, File, FileTimes};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use proptest::prelude::*;
+
+use super::context::Context;
+use super::{dispatch, input};
+use crate::applet::Role;
+use crate::journal::Replay;
+use crate::kernel::home::Home;
+use crate::kernel::life::Registry;
+use crate::kernel::log;
+use crate::kernel::store::{Kernel, LaneRow, Make, OPERATOR_PATIENCE};
+use crate::policy::lane::{LEASE, Pid};
+
+/// Paths of which many are above each other.
+const PATHS: [&str; 5] = ["a", "a/b", "a/b/c", "d", "d/e"];
+/// Processes: id and session. Agents of `s1` and `s2` besides the sessions themselves.
+const WHO: [(&str, &str); 5] =
+    [("s1", "s1"), ("s1a", "s1"), ("s1b", "s1"), ("s2", "s2"), ("s2a", "s2")];
+
+#[derive(Debug, Clone)]
+enum Step {
+    Ask(usize, usize),
+    Wrote(usize, usize),
+    Refused(usize, usize),
+    Spawn(usize),
+    End(usize),
+    Stop(usize),
+    Silent(usize),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let (who, path) = (0..WHO.len(), 0..PATHS.len());
+    prop_oneof![
+        6 => (who.clone(), path.clone()).prop_map(|(w, p)| Step::Ask(w, p)),
+        4 => (who.clone(), path.clone()).prop_map(|(w, p)| Step::Wrote(w, p)),
+        1 => (who.clone(), path).prop_map(|(w, p)| Step::Refused(w, p)),
+        1 => who.clone().prop_map(Step::Spawn),
+        1 => who.clone().prop_map(Step::End),
+        1 => who.clone().prop_map(Step::Stop),
+        1 => who.prop_map(Step::Silent),
+    ]
+}
+
+struct World {
+    home: Home,
+    work: std::path::PathBuf,
+    calls: usize,
+}
+
+impl World {
+    /// Fires an event; true when it passed.
+    fn fire(&mut self, who: usize, event: &str, more: serde_json::Value) -> bool {
+        let (pid, session) = WHO[who];
+        let mut body = serde_json::json!({
+            "session_id": session, "cwd": self.work, "hook_event_name": event,
+        });
+        let fields = body.as_object_mut().unwrap();
+        if pid != session {
+            fields.insert("agent_id".into(), pid.into());
+            fields.insert("agent_type".into(), "builder".into());
+        }
+        if let serde_json::Value::Object(more) = more {
+            fields.extend(more);
+        }
+        let text = body.to_string();
+        let (payload, event) = input::decode(text.as_bytes(), None).unwrap();
+        let mut context = Context::new(payload, event, Role::All, self.home.clone()).unwrap();
+        context.settings.isolation = crate::config::Isolation::Off;
+        dispatch(&context).code == 0
+    }
+
+    fn call(&mut self, who: usize, event: &str, path: usize, id: usize) -> bool {
+        let file = self.work.join(PATHS[path]);
+        let more = serde_json::json!({
+            "tool_name": "Write", "tool_input": { "file_path": file },
+            "tool_use_id": format!("t{id}"),
+        });
+        self.fire(who, event, more)
+    }
+
+    fn take(&mut self, step: &Step) {
+        self.calls += 1;
+        let id = self.calls;
+        match *step {
+            Step::Ask(who, path) => {
+                self.call(who, "PreToolUse", path, id);
+            }
+            Step::Wrote(who, path) => {
+                if self.call(who, "PreToolUse", path, id) {
+                    let file = self.work.join(PATHS[path]);
+                    drop(fs::create_dir_all(file.parent().unwrap()));
+                    drop(fs::write(&file, format!("{id}")));
+                    self.call(who, "PostToolUse", path, id);
+                }
+            }
+            Step::Refused(who, path) => {
+                self.call(who, "PreToolUse", path, id);
+                self.call(who, "PostToolUseFailure", path, id);
+            }
+            Step::Spawn(who) => {
+                let more = serde_json::json!({
+                    "tool_name": "Agent", "tool_input": {}, "tool_use_id": format!("t{id}"),
+                });
+                self.fire(who, "PreToolUse", more);
+            }
+            Step::End(who) => {
+                let (pid, session) = WHO[who];
+                let event = if pid == session { "SessionEnd" } else { "SubagentStop" };
+                self.fire(who, event, serde_json::json!({}));
+            }
+            Step::Stop(who) => {
+                self.fire(who, "Stop", serde_json::json!({}));
+            }
+            Step::Silent(who) => {
+                let beat = self.home.beat(&Pid::new(WHO[who].0).unwrap());
+                drop(fs::write(&beat, ".\n"));
+                let then = SystemTime::now() - Duration::from_secs(LEASE + 60);
+                if let Ok(file) = File::options().write(true).open(&beat) {
+                    file.set_times(FileTimes::new().set_modified(then)).unwrap();
+                }
+            }
+        }
+    }
+
+    /// Live lanes of different holders never overlap.
+    fn check(&self) -> Result<(), TestCaseError> {
+        let mut kernel = Kernel::open(&self.home, Make::IfAbsent, OPERATOR_PATIENCE).unwrap();
+        let (lanes, live) = kernel
+            .look(|tx| {
+                let mut registry = Registry::new(LEASE);
+                let lanes: Vec<LaneRow> = tx.lanes()?;
+                let mut live = Vec::new();
+                for lane in &lanes {
+                    if registry.is_live(tx, &lane.holder)? {
+                        live.push(lane.clone());
+                    }
+                }
+                Ok((lanes, live))
+            })
+            .unwrap();
+        for (n, one) in live.iter().enumerate() {
+            for two in live.iter().skip(n + 1) {
+                let clash = one.holder != two.holder && one.path.overlaps(&two.path);
+                prop_assert!(!clash, "{one:?} and {two:?}");
+            }
+        }
+        let mut replay = Replay::default();
+        for (name, text) in log::all(&self.home).unwrap() {
+            let pid = Pid::new(&name).unwrap();
+            let head = kernel.look(|tx| tx.head(&pid)).unwrap();
+            let read = crate::journal::read(&text, head.as_ref());
+            prop_assert!(read.flaws.is_empty(), "{name}: {:?}", read.flaws);
+            read.entries.iter().for_each(|entry| replay.fold(entry));
+        }
+        let told: Vec<(String, String)> = replay.lanes.keys().cloned().collect();
+        let mut kept: Vec<(String, String)> =
+            lanes.iter().map(|l| (l.path.to_string(), l.holder.to_string())).collect();
+        kept.sort();
+        prop_assert_eq!(told, kept);
+        Ok(())
+    }
+}
+
+fn play(steps: &[Step], folder: &Path) -> Result<(), TestCaseError> {
+    let folder = fs::canonicalize(folder).unwrap();
+    // No scratch folder: what lies there is nobody's lane.
+    let work = folder.join("home/work");
+    fs::create_dir_all(work.join(".git/objects")).unwrap();
+    fs::create_dir_all(work.join(".git/refs")).unwrap();
+    fs::write(work.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    let home = Home::of(&folder.join("home"));
+    let mut world = World { home, work, calls: 0 };
+    for step in steps {
+        world.take(step);
+        world.check()?;
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn no_order_of_events_gives_two_holders(steps in prop::collection::vec(any_step(), 1..30)) {
+        let folder = tempfile::tempdir().unwrap();
+        play(&steps, folder.path())?;
+    }
+}
