@@ -3,6 +3,7 @@
 //! program computes is no effect here; what it changed is seen after the call.
 
 mod lex;
+mod printed;
 mod rules;
 mod values;
 
@@ -135,8 +136,8 @@ fn acts(tokens: &[Token], language: Language, mut values: Values) -> Vec<Act> {
             Some(Token::Shell(text)) => out.push(Act::Shell(text.clone())),
             Some(Token::Name(name)) => {
                 if language == Language::Awk {
-                    out.extend(rules::printed(tokens, at, name, &values));
-                    out.extend(rules::piped(tokens, at, name, &values));
+                    out.extend(printed::printed(tokens, at, name, &values));
+                    out.extend(printed::piped(tokens, at, name, &values));
                 }
                 out.extend(rules::called(tokens, at, name, language, &values));
             }

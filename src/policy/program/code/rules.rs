@@ -143,7 +143,7 @@ const METHODS: &[&str] =
     &["write_text", "write_bytes", "touch", "unlink", "rmtree", "rename", "replace", "open"];
 
 /// Tokens of one call that are looked at: text made of open brackets stays linear.
-const REACH: usize = 4096;
+pub(super) const REACH: usize = 4096;
 
 /// What a call named at a token does.
 pub(super) fn called(
@@ -403,42 +403,6 @@ fn method(name: &str, receiver: &[String], args: &Args<'_>, values: &Values) -> 
             });
             let writes = mode.is_some_and(|m| m.len() <= 4 && m.contains(['w', 'a', 'x', '+']));
             if writes { all(Act::Write) } else { Vec::new() }
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// What awk's `print` at a token goes into.
-pub(super) fn printed(tokens: &[Token], at: usize, name: &str, values: &Values) -> Vec<Act> {
-    if !matches!(name, "print" | "printf") {
-        return Vec::new();
-    }
-    let rest = tokens.get(at + 1..).unwrap_or_default();
-    let rest = rest.get(..REACH).unwrap_or(rest);
-    let end = rest.iter().position(|t| matches!(t, Token::End | Token::Sign('}')));
-    let body = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
-    let known = |last: &Token| values.of(std::slice::from_ref(last));
-    match body {
-        [.., Token::Sign('>'), last @ (Token::Str(_) | Token::Name(_))] => {
-            let real = |file: &String| !file.starts_with("/dev/");
-            known(last).into_iter().filter(real).map(Act::Write).collect()
-        }
-        [.., Token::Sign('|' | '&'), last @ (Token::Str(_) | Token::Name(_))] => {
-            known(last).into_iter().map(Act::Shell).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// What awk's `COMMAND | getline` runs, seen from `getline`.
-pub(super) fn piped(tokens: &[Token], at: usize, name: &str, values: &Values) -> Vec<Act> {
-    let before = tokens.get(..at).unwrap_or_default();
-    match before {
-        [.., command, Token::Sign('|')] if name == "getline" => {
-            values.of(std::slice::from_ref(command)).into_iter().map(Act::Shell).collect()
-        }
-        [.., command, Token::Sign('|'), Token::Sign('&')] if name == "getline" => {
-            values.of(std::slice::from_ref(command)).into_iter().map(Act::Shell).collect()
         }
         _ => Vec::new(),
     }

@@ -1,0 +1,43 @@
+//! Owns what awk's own statements write and run: `print > FILE`, `print | COMMAND`,
+//! `COMMAND | getline`.
+
+use super::Act;
+use super::lex::Token;
+use super::rules::REACH;
+use super::values::Values;
+
+/// What awk's `print` at a token goes into.
+pub(super) fn printed(tokens: &[Token], at: usize, name: &str, values: &Values) -> Vec<Act> {
+    if !matches!(name, "print" | "printf") {
+        return Vec::new();
+    }
+    let rest = tokens.get(at + 1..).unwrap_or_default();
+    let rest = rest.get(..REACH).unwrap_or(rest);
+    let end = rest.iter().position(|t| matches!(t, Token::End | Token::Sign('}')));
+    let body = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+    let known = |last: &Token| values.of(std::slice::from_ref(last));
+    match body {
+        [.., Token::Sign('>'), last @ (Token::Str(_) | Token::Name(_))] => {
+            let real = |file: &String| !file.starts_with("/dev/");
+            known(last).into_iter().filter(real).map(Act::Write).collect()
+        }
+        [.., Token::Sign('|' | '&'), last @ (Token::Str(_) | Token::Name(_))] => {
+            known(last).into_iter().map(Act::Shell).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What awk's `COMMAND | getline` runs, seen from `getline`.
+pub(super) fn piped(tokens: &[Token], at: usize, name: &str, values: &Values) -> Vec<Act> {
+    let before = tokens.get(..at).unwrap_or_default();
+    match before {
+        [.., command, Token::Sign('|')] if name == "getline" => {
+            values.of(std::slice::from_ref(command)).into_iter().map(Act::Shell).collect()
+        }
+        [.., command, Token::Sign('|'), Token::Sign('&')] if name == "getline" => {
+            values.of(std::slice::from_ref(command)).into_iter().map(Act::Shell).collect()
+        }
+        _ => Vec::new(),
+    }
+}
