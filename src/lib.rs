@@ -101,7 +101,7 @@ pub fn start(args: Vec<OsString>) -> ExitCode {
     match applet.map(|a| a.run) {
         Some(Run::Hook(role)) => hook::main(role, &rest),
         Some(Run::Dim) => operator::dim::start(&rest),
-        Some(Run::Shell) => fence::run_prefix(&rest, &fence::table::Table::here()),
+        Some(Run::Shell) => fence::run_prefix(&rest, &fence::table::Table::before_hook()),
         Some(Run::Operator) | None => operator::start(args),
     }
 }

@@ -7,12 +7,14 @@ use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::support::cases::{fill, load, play, text};
 use crate::support::machine::{Machine, clean};
+use crate::support::puppet::Puppet;
 use crate::support::reply::Verdict;
 use crate::support::repo::Repo;
 
@@ -90,29 +92,85 @@ fn judge_all(kin: Kin, staged: Staged) {
     assert!(cases.len() > 250, "the case file is cut");
     let template = Template::make();
     let id = |case: &Value| text(case, "id").to_owned();
-    play(&cases, id, |case| judge(&template, case, kin, staged));
+    // A refusal changes nothing but the kernel's own memory of it: with that set back, the same
+    // scene serves the next case. One in which a command has run is never used again.
+    let idle: Mutex<Vec<Meeting>> = Mutex::default();
+    play(&cases, id, |case| {
+        let waiting = idle.lock().unwrap().pop();
+        let meeting = waiting.unwrap_or_else(|| Meeting::stage(&template, kin, staged));
+        let (wrong, ran) = judge(&meeting, case);
+        if ran == Ran::No && wrong.is_empty() {
+            meeting.forget();
+            idle.lock().unwrap().push(meeting);
+        }
+        wrong
+    });
 }
 
-fn judge(template: &Template, case: &Value, kin: Kin, staged: Staged) -> Vec<String> {
-    let scene = Scene::set(template);
-    let machine = &scene.machine;
-    let lead = machine.session("main-a", &scene.app.root);
-    lead.start();
-    let (a, b) = match kin {
-        Kin::Siblings => (lead.spawn("kid-a"), lead.spawn("kid-b")),
-        Kin::Strangers => (lead.spawn("kid-a"), machine.session("main-b", &scene.app.root)),
-    };
-    a.holds(&scene.app.at("lib/core.rs"), WORK);
-    if staged == Staged::Yes {
-        a.bash("git add lib/core.rs").well();
+/// Whether a case's command was run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ran {
+    No,
+    Yes,
+}
+
+/// A scene in which A has its file and B is about to type.
+struct Meeting {
+    scene: Scene,
+    kin: Kin,
+    staged: Staged,
+    before: Picture,
+}
+
+impl Meeting {
+    fn stage(template: &Template, kin: Kin, staged: Staged) -> Self {
+        let scene = Scene::set(template);
+        let lead = scene.machine.session("main-a", &scene.app.root);
+        lead.start();
+        let a = lead.spawn("kid-a");
+        if kin == Kin::Siblings {
+            lead.spawn("kid-b");
+        }
+        a.holds(&scene.app.at("lib/core.rs"), WORK);
+        if staged == Staged::Yes {
+            a.bash("git add lib/core.rs").well();
+        }
+        let before = scene.picture();
+        let remembered = scene.remembered();
+        assert!(Command::new("cp").arg("-a").args(remembered).status().unwrap().success());
+        Self { scene, kin, staged, before }
     }
+
+    fn b(&self) -> Puppet<'_> {
+        let session = |id| self.scene.machine.session(id, &self.scene.app.root);
+        match self.kin {
+            Kin::Siblings => {
+                let kid = session("main-a").subagent("kid-b");
+                Puppet { agent_type: "builder".to_owned(), ..kid }
+            }
+            Kin::Strangers => session("main-b"),
+        }
+    }
+
+    /// The kernel as it was before B asked anything.
+    fn forget(&self) {
+        let [kernel, copy] = self.scene.remembered();
+        fs::remove_dir_all(&kernel).unwrap();
+        assert!(Command::new("cp").arg("-a").args([copy, kernel]).status().unwrap().success());
+        let file = self.scene.app.content("lib/core.rs");
+        assert_eq!(file, self.before.file, "a refused command did something");
+    }
+}
+
+fn judge(meeting: &Meeting, case: &Value) -> (Vec<String>, Ran) {
+    let scene = &meeting.scene;
+    let machine = &scene.machine;
     let marks: [(&str, &Path); 2] = [("{ROOT}", &scene.app.root), ("{HOME}", &machine.home)];
     let filled = fill(&case["command"], &marks);
     let command = filled.as_str().unwrap();
-    let before = scene.picture();
-    let reply = b.ask("Bash", &json!({ "command": command, "description": "x" }));
+    let reply = meeting.b().ask("Bash", &json!({ "command": command, "description": "x" }));
     let mut wrong = Vec::new();
-    match (right(case, staged), reply.verdict()) {
+    match (right(case, meeting.staged), reply.verdict()) {
         (Right::Deny, Verdict::Pass) => wrong.push(format!("MISSED {command:?}")),
         (Right::Allow, Verdict::Deny(reason)) => {
             let line = reason.lines().next().unwrap_or_default().to_owned();
@@ -121,16 +179,17 @@ fn judge(template: &Template, case: &Value, kin: Kin, staged: Staged) -> Vec<Str
         (Right::Deny | Right::Either, Verdict::Deny(_))
         | (Right::Allow | Right::Either, Verdict::Pass) => {}
     }
-    if !reply.denied() {
-        scene.execute(command);
-        let after = scene.picture();
-        if after != before {
-            let journal = machine.journal("kid-a");
-            let life: Vec<&str> = journal.iter().map(|line| text(line, "kind")).collect();
-            wrong.push(format!("HARMED {command:?}: {}; A: {life:?}", before.differs(&after)));
-        }
+    if reply.denied() {
+        return (wrong, Ran::No);
     }
-    wrong
+    scene.execute(command);
+    let after = scene.picture();
+    if after != meeting.before {
+        let journal = machine.journal("kid-a");
+        let life: Vec<&str> = journal.iter().map(|line| text(line, "kind")).collect();
+        wrong.push(format!("HARMED {command:?}: {}; A: {life:?}", meeting.before.differs(&after)));
+    }
+    (wrong, Ran::Yes)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,6 +235,11 @@ impl Scene {
         let app = Repo::open(&proj.join("app"), &machine.home);
         symlink(app.at("lib"), machine.home.join("ln")).unwrap();
         Self { machine, app }
+    }
+
+    /// The kernel's folder, and where its first state is kept.
+    fn remembered(&self) -> [PathBuf; 2] {
+        [self.machine.kernel(), self.machine.base().join("kernel-before")]
     }
 
     fn picture(&self) -> Picture {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use octo::fence::GitWrite;
@@ -286,27 +286,60 @@ fn a_command_that_needs_the_full_fence_is_refused_under_a_weaker_one() {
 }
 
 #[test]
-fn a_person_alone_gets_no_fence_and_is_measured_all_the_same() {
+fn a_person_alone_gets_no_fence_and_no_process_in_between() {
     let mut scratch = Scratch::new(User::Me);
     let mut table: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(scratch.place()).unwrap()).unwrap();
     table["alone"] = json!(true);
     scratch.table(&table);
-    let said = scratch
-        .fenced("echo x > $H; grep -c . /proc/self/uid_map; python3 -c 'sum(range(9**6))'; exit 3");
+    // What was started is what runs: its parent is ours.
+    let said = scratch.fenced("echo x > $H; echo $PPID; exit 3");
     assert_eq!(said.status.code(), Some(3));
+    assert_eq!(String::from_utf8_lossy(&said.stdout).trim(), std::process::id().to_string());
     assert_eq!(fs::read_to_string(scratch.repo().join("src/auth/held.txt")).unwrap(), "x\n");
+    assert_eq!(scratch.log(), "");
+}
+
+#[test]
+fn what_a_fenced_command_used_is_measured() {
+    let mut scratch = Scratch::new(User::Me);
+    let said = scratch.fenced("python3 -c 'sum(range(9**6))'; exit 3");
+    assert_eq!(said.status.code(), Some(3));
     let log = scratch.log();
-    let used: Vec<u64> = log
-        .lines()
-        .find_map(|l| l.strip_prefix("metered B "))
-        .unwrap()
-        .split(' ')
-        .map(|n| n.parse().unwrap())
-        .collect();
+    let used = log.lines().find_map(|l| l.strip_prefix("metered B ")).unwrap();
+    let used: Vec<u64> = used.split(' ').map(|n| n.parse().unwrap()).collect();
     let [wall, user, _system, peak, exit] = used[..] else { panic!("{log}") };
     assert!(wall > 0 && user > 0 && peak > 1000 && exit == 3, "{log}");
-    assert!(!log.contains("granted"), "{log}");
+}
+
+#[test]
+fn a_later_command_can_stop_what_an_earlier_one_left_running() {
+    for user in User::all() {
+        let mut scratch = Scratch::new(user);
+        let said = scratch.fenced("sleep 300 < /dev/null > /dev/null 2>&1 & echo $!");
+        let job = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        let said = scratch.fenced(&format!("kill {job} && echo sent"));
+        assert_eq!(String::from_utf8_lossy(&said.stdout), "sent\n", "{said:?}");
+        let state = PathBuf::from(format!("/proc/{job}/comm"));
+        let gone = (0..2000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            fs::read_to_string(&state).map_or(true, |name| name.trim() != "sleep")
+        });
+        assert!(gone, "still there");
+    }
+}
+
+#[test]
+fn gap_a_signal_reaches_every_process_of_the_user() {
+    let mut scratch = Scratch::new(User::Me);
+    let before = scratch.work();
+    assert!(before.contains("alive: true"), "{before}");
+    scratch.fenced("kill -9 $OUTER");
+    let gone = (0..2000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        scratch.work().contains("alive: false")
+    });
+    assert!(gone);
 }
 
 #[test]

@@ -86,6 +86,32 @@ fn a_lane_claimed_by_a_write_is_closed_to_every_command_of_another_process() {
 }
 
 #[test]
+fn the_fence_cannot_be_switched_off_from_behind_it() {
+    let (machine, repo) = stage();
+    let (a, b) = (machine.session("a", &repo.root), machine.session("b", &repo.root));
+    a.start();
+    b.start();
+    a.holds(&repo.at("src/held.rs"), "by a\n");
+    std::fs::create_dir_all(machine.home.join(".config")).unwrap();
+    std::fs::create_dir_all(machine.home.join(".local/state")).unwrap();
+    let text = "mkdir -p ~/.config/octo ~/.config/git ~/.local/state/octo; mv ~/.config/octo ~/.config/o; \
+                echo 'fence = \"off\"' > ~/.config/octo/config.toml; \
+                echo 'fence = \"off\"' > ~/.local/state/octo/machine.toml; \
+                git config -f ~/.config/git/config core.fsmonitor true; echo own > ~/.config/own";
+    let mut exec = machine.command("octo");
+    let exec = exec.args(["exec", "--as", "b", "--", "bash", "-c", text]);
+    let said = Reply::from(exec.current_dir(&repo.root).output().unwrap());
+    assert!(machine.home.join(".config/own").exists(), "other settings are open: {said:?}");
+    let files =
+        [".config/octo/config.toml", ".local/state/octo/machine.toml", ".config/git/config"];
+    for file in files.map(|f| machine.home.join(f)) {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(!text.contains("off") && !text.contains("fsmonitor"), "{}", file.display());
+    }
+    assert!(!machine.home.join(".config/o").exists(), "{said:?}");
+}
+
+#[test]
 fn what_no_reader_sees_is_stopped_and_explained() {
     let (machine, repo) = stage();
     let (a, b) = (machine.session("a", &repo.root), machine.session("b", &repo.root));

@@ -116,7 +116,7 @@ fn fence(scratch: &Scratch, git: GitWrite) -> FencePlan {
         folders: Vec::new(),
         closed: Vec::new(),
         roots: vec![root.clone()],
-        signals: Signals::Inside,
+        signals: Signals::default(),
         need: Level::None,
     };
     let scratch_folders = [abs(Path::new("/tmp"))];

@@ -170,12 +170,12 @@ fn a_newcomer_gets_in_past_a_denial_and_out_again() {
         assert!(doctor.stdout.contains("attack.denied"), "{doctor:?}");
         let first = office.session("first");
         office.api.reached("end");
-        let head = office.repo.head();
+        let tip = office.repo.head();
         office.finished("second");
         let heard = office.api.heard("second");
         heard.refused(0, &["octo: denied [shared.fork]", "your own worktree is"]);
         heard.ran(1);
-        assert_eq!(office.repo.head(), head, "the shared checkout moved");
+        assert_eq!(office.repo.head(), tip, "the shared checkout moved");
         assert_eq!(office.repo.content("lib/core.rs").unwrap(), "of A\n");
         let branches = office.repo.git(&["log", "--format=%s", "--branches=dim/*", "-1"]);
         assert_eq!(branches, "mine", "the way past the denial led nowhere");
@@ -192,6 +192,6 @@ fn a_newcomer_gets_in_past_a_denial_and_out_again() {
         }
         office.finished("after");
         office.api.heard("after").ran(0);
-        assert_ne!(office.repo.head(), head, "somebody still guards");
+        assert_ne!(office.repo.head(), tip, "somebody still guards");
     });
 }

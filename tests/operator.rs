@@ -124,6 +124,28 @@ fn an_upgrade_keeps_what_was_chosen_before() {
 }
 
 #[test]
+fn a_first_installation_has_the_fence_where_the_machine_grants_all_of_it() {
+    let machine = with_settings(Some("{}\n"));
+    let whole = machine.operator(&["doctor"]).stdout.contains("full, but shell commands run");
+    let fenced = |machine: &Machine| {
+        fs::read_to_string(settings(machine)).unwrap().contains("CLAUDE_CODE_SHELL_PREFIX")
+    };
+    done(&machine.operator(&["install", "--no-check"]));
+    assert_eq!(fenced(&machine), whole);
+    let said = machine.operator(&["doctor"]);
+    assert_eq!(said.stdout.contains("full: shell commands run behind it"), whole, "{said:?}");
+    let machine = with_settings(Some("{}\n"));
+    done(&machine.operator(&["install", "--no-check", "--fence=no"]));
+    assert!(!fenced(&machine));
+    // Somebody else's program stands there: it stays, and nobody asked for ours.
+    let theirs = "{\"env\": {\"CLAUDE_CODE_SHELL_PREFIX\": \"/opt/theirs\"}}\n";
+    let machine = with_settings(Some(theirs));
+    done(&machine.operator(&["install", "--no-check"]));
+    let text = fs::read_to_string(settings(&machine)).unwrap();
+    assert!(text.contains("/opt/theirs") && !text.contains("octo-sh"), "{text}");
+}
+
+#[test]
 fn what_loosens_a_guard_is_closed_to_agents_and_to_pipes() {
     let machine = with_settings(Some("{}\n"));
     for args in [

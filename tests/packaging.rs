@@ -44,6 +44,8 @@ fn workflows_call_what_there_is() {
     let release = text(".github/workflows/release.yml");
     assert!(release.contains("packaging/archive ${{ matrix.target }} out"));
     assert!(text(".github/workflows/check.yml").contains("run: .ci/run"));
+    let tests = "\ncargo test --locked\n";
+    assert!(text("README.md").contains(tests) && text(".ci/run").contains(tests));
     for target in
         ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl", "aarch64-apple-darwin"]
     {

@@ -56,7 +56,10 @@ fn set_back(machine: &Machine) {
         names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
     for name in names {
-        made.execute_batch(&format!("INSERT INTO main.{name} SELECT * FROM now.{name}")).unwrap();
+        let columns = "SELECT group_concat(name) FROM pragma_table_info(?1, 'main')";
+        let columns: String = made.query_row(columns, [&name], |row| row.get(0)).unwrap();
+        let copied = format!("INSERT INTO main.{name} SELECT {columns} FROM now.{name}");
+        made.execute_batch(&copied).unwrap();
     }
     made.execute_batch("DETACH now").unwrap();
     drop(made);

@@ -12,7 +12,7 @@ use super::plan::{FencePlan, Mode};
 use crate::policy::lane::AbsPath;
 
 /// Makes every dangerous inherited descriptor above the three standard ones close on `exec`, and
-/// opens standard input again when it is a held file.
+/// opens those of the three again, through the fence, that are folders or held files.
 pub(super) fn sweep(plan: &FencePlan) -> io::Result<()> {
     for entry in fs::read_dir("/proc/self/fd")?.flatten() {
         let Some(number) = entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok()) else {
@@ -24,6 +24,12 @@ pub(super) fn sweep(plan: &FencePlan) -> io::Result<()> {
     }
     if held_file(0, plan) {
         reopen_input()?;
+    }
+    for number in 0..=2 {
+        let folder = fs::metadata(link(number)).is_ok_and(|meta| meta.is_dir());
+        if folder || path_only(number) {
+            reopen(number)?;
+        }
     }
     Ok(())
 }
@@ -62,6 +68,17 @@ fn reopen_input() -> io::Result<()> {
     let mut new = File::open(fs::read_link(link(0))?)?;
     new.seek(SeekFrom::Start(at))?;
     Ok(rustix::stdio::dup2_stdin(&new)?)
+}
+
+/// Puts what a standard descriptor's name leads to now in its place.
+fn reopen(number: i32) -> io::Result<()> {
+    let new = File::open(fs::read_link(link(number))?)?;
+    match number {
+        0 => rustix::stdio::dup2_stdin(&new)?,
+        1 => rustix::stdio::dup2_stdout(&new)?,
+        _ => rustix::stdio::dup2_stderr(&new)?,
+    }
+    Ok(())
 }
 
 /// Where the kernel shows a descriptor.

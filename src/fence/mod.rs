@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 use crate::policy::facts::{Hold, Root};
 use crate::policy::lane::{AbsPath, Pid};
@@ -14,10 +15,12 @@ mod apply;
 pub mod explain;
 #[cfg(target_os = "linux")]
 mod fds;
+mod fill;
 mod gitdir;
 #[cfg(target_os = "linux")]
 mod live;
 pub mod look;
+pub mod meter;
 mod narrow;
 #[cfg(target_os = "linux")]
 mod outer;
@@ -103,9 +106,10 @@ pub enum Company {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Signals {
     /// To what the same command started.
-    #[default]
     Inside,
-    /// To everything of the user.
+    /// To everything of the user: a session stops in one call what it started in an earlier one,
+    /// and the two share no fence.
+    #[default]
     Anywhere,
 }
 
@@ -165,6 +169,8 @@ pub trait HoldSource {
     fn holds_for(&self, who: &Who, dir: &AbsPath) -> Result<Holds, FenceError>;
     /// Files or folders that change whenever a claim is made; watched while a command runs.
     fn wakes(&self) -> Vec<AbsPath>;
+    /// Where what this kernel grants is remembered, if anywhere.
+    fn offer_file(&self) -> Option<PathBuf>;
     /// The folder of the tickets.
     fn tickets(&self) -> AbsPath;
     /// Told once, as the command starts.

@@ -1,6 +1,8 @@
 //! Tries the fence on this kernel: cheaply by its switches, or for real in a child that ends.
 
 use std::fs;
+use std::path::Path;
+use std::time::Duration;
 
 use super::{Level, Obstacle, Offer, Report, Signs, explain};
 use crate::fence::Signals;
@@ -14,10 +16,10 @@ const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
 /// What the next command can expect. Where the switch says that a namespace may come without
 /// rights, a child tries first: a process that is in one already can't go back.
 #[must_use]
-pub fn offer() -> Offer {
+pub fn offer(memory: Option<&Path>) -> Offer {
     let landlock = apply::landlock_version();
     let restricted = number(APPARMOR) == Some(1) && !rustix::process::geteuid().is_root();
-    let mounts = !restricted || inner();
+    let mounts = !restricted || remembered(memory);
     let level = level(mounts, landlock);
     let short = match (mounts, landlock) {
         (false, _) => Some(Obstacle::AppArmor.reason().to_owned()),
@@ -25,6 +27,29 @@ pub fn offer() -> Offer {
         (true, Some(_)) => None,
     };
     Offer { level, landlock, short }
+}
+
+/// So long a refusal is believed: the repair needs no restart of anything.
+const BELIEVED: Duration = Duration::from_mins(10);
+
+/// Whether mounts can be had, tried once a boot and program instead of once a command.
+fn remembered(memory: Option<&Path>) -> bool {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let program = std::env::current_exe().unwrap_or_default();
+    let (Some(file), false) = (memory, boot.is_empty()) else { return inner() };
+    let key = format!("{}{}", boot, program.display());
+    let known = fs::read_to_string(file).unwrap_or_default();
+    let age = fs::metadata(file).and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok());
+    match known.strip_prefix(&key) {
+        Some("\nyes") => true,
+        Some("\nno") if age.is_some_and(|age| age < BELIEVED) => false,
+        Some(_) | None => {
+            let mounts = inner();
+            // Only a saving: what can't be kept is tried again.
+            let _kept = fs::write(file, format!("{key}\n{}", if mounts { "yes" } else { "no" }));
+            mounts
+        }
+    }
 }
 
 /// What is really granted here, by trying.

@@ -4,7 +4,7 @@ use super::{Level, Obstacle, Offer, Report};
 
 /// Nothing.
 #[must_use]
-pub fn offer() -> Offer {
+pub fn offer(_memory: Option<&std::path::Path>) -> Offer {
     let short = Some(Obstacle::Platform.reason().to_owned());
     Offer { level: Level::None, landlock: None, short }
 }

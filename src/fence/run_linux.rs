@@ -11,9 +11,10 @@ use crate::fence::live::{Live, Parts};
 use crate::fence::look::{RealDisk, Rights, scratch, switches};
 use crate::fence::outer::Proc;
 use crate::fence::plan::{Asked, FencePlan, Mode, plan};
-use crate::fence::supervise::{self, End, Fenced, Launch};
+use crate::fence::supervise::{self, End, Launch};
 use crate::fence::{
-    Company, FenceError, Granted, HoldSource, Holds, Level, Metering, fds, narrow, outer, probe,
+    Company, FenceError, Granted, HoldSource, Holds, Level, Metering, fds, fill, narrow, outer,
+    probe,
 };
 use crate::policy::lane::AbsPath;
 
@@ -32,18 +33,16 @@ pub(super) fn fenced(
     terms: &Terms,
     source: &dyn HoldSource,
 ) -> Result<ExitCode, FenceError> {
-    // A folder that was removed under its caller: the command runs as it would without us.
-    let here = std::env::current_dir().ok().and_then(AbsPath::new);
-    let dir = here.clone().unwrap_or_else(AbsPath::root);
+    let dir = std::env::current_dir().ok().and_then(AbsPath::new).unwrap_or_else(removed);
     let holds = source.holds_for(&terms.who, &dir)?;
     if holds.company == Company::Alone {
-        let launch = launch(command, None, Fenced::No)?;
-        return Ok(finish(command, terms, source, supervise::run(launch, None, &|| {})?));
+        return become_command(command);
     }
+    fill::in_repositories(&holds);
     let scratch = scratch(&variable);
     let user = if rustix::process::geteuid().is_root() { Rights::Root } else { Rights::Ordinary };
     let switches = switches(user);
-    let offer = probe::offer();
+    let offer = probe::offer(source.offer_file().as_deref());
     let asked = Asked {
         holds: &holds,
         git: terms.git,
@@ -71,9 +70,7 @@ pub(super) fn fenced(
     };
     let mut live = match ring {
         Ring::Built(inside) => {
-            if here.is_some() {
-                inside.go(&dir).map_err(|e| step("directory", Some(&dir), e))?;
-            }
+            inside.go(&dir).map_err(|e| step("directory", Some(&dir), e))?;
             let (who, git) = (&terms.who, terms.git);
             let (scratch, switches) = (&scratch, &switches);
             let parts = Parts { inside, outside, plan, who, git, source, scratch, switches, disk };
@@ -81,9 +78,24 @@ pub(super) fn fenced(
         }
         Ring::Inherited | Ring::None(_) => None,
     };
-    let launch = launch(command, rights, Fenced::Yes)?;
+    let launch = Launch { program: command.program.clone(), args: argv(command)?, rights };
     let ended = supervise::run(launch, live.as_mut(), &|| source.granted(&terms.who, &told))?;
     Ok(finish(command, terms, source, ended))
+}
+
+/// Where a command starts whose folder was removed: at what is left of the way there. Staying
+/// would leave it outside the fence, from where `..` leads past every mount.
+fn removed() -> AbsPath {
+    let cwd = std::fs::read_link("/proc/self/cwd").ok();
+    let name = cwd.as_ref().and_then(|p| p.to_str()).map(|p| p.trim_end_matches(" (deleted)"));
+    let mut at = name.and_then(AbsPath::new);
+    while let Some(path) = at {
+        if path.as_path().is_dir() {
+            return path;
+        }
+        at = path.parent();
+    }
+    AbsPath::root()
 }
 
 /// Write rights: everywhere in the write folders where mounts close what is held, else only beside
@@ -172,14 +184,6 @@ fn enough(
 fn granted(level: Level, short: Option<String>, plan: &FencePlan) -> Granted {
     let short = if level == Level::Full { None } else { short };
     Granted { level, short, aliased: plan.aliased.clone(), absent: plan.absent.clone() }
-}
-
-fn launch(
-    command: &Command,
-    rights: Option<outer::Rights>,
-    fenced: Fenced,
-) -> Result<Launch, FenceError> {
-    Ok(Launch { program: command.program.clone(), args: argv(command)?, rights, fenced })
 }
 
 fn argv(command: &Command) -> Result<Vec<CString>, FenceError> {

@@ -49,17 +49,6 @@ pub(super) struct Launch {
     pub(super) args: Vec<CString>,
     /// The outer ring, where the kernel has it.
     pub(super) rights: Option<Rights>,
-    /// Take root's means of lifting the fence away.
-    pub(super) fenced: Fenced,
-}
-
-/// Whether anything is around the command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fenced {
-    /// Metering only.
-    No,
-    /// A fence.
-    Yes,
 }
 
 /// How the command ended.
@@ -120,10 +109,7 @@ fn start(launch: Launch, caught: &Caught, mut tell: io::PipeWriter) -> ! {
     // Who kills us without a chance to hand it on means the command.
     let _bound =
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-    let prepared = match launch.fenced {
-        Fenced::Yes => apply::drop_rights(),
-        Fenced::No => Ok(()),
-    };
+    let prepared = apply::drop_rights();
     let limited = match launch.rights.map(Rights::take) {
         None | Some(Ok(true)) => Ok(()),
         Some(Ok(false)) => Err(io::Error::from_raw_os_error(libc::ENOTSUP)),

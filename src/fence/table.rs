@@ -1,9 +1,12 @@
 //! What the table says about a command's fence: whose holds there are, which trees are its own.
 //! The table is read, never judged here; what can't be read makes the fence stricter.
 
-use std::cell::RefCell;
-use std::path::Path;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
+use super::fill;
+use super::meter::{self, Spent};
 use super::{Company, FenceError, Granted, HoldSource, Holds, Level, Metering, Signals, Who};
 use crate::config::load::{Places, load};
 use crate::config::{self, Settings};
@@ -12,33 +15,89 @@ use crate::git::paths::{Follow, canonical};
 use crate::kernel::home::Home;
 use crate::kernel::life::Registry;
 use crate::kernel::store::{Kernel, Make, PATIENCE, Tx};
-use crate::kernel::{StateError, clock, log};
+use crate::kernel::{StateError, beat, clock, log};
 use crate::policy::facts::{Basis, Hold, Root};
 use crate::policy::lane::{AbsPath, Pid};
-use crate::policy::verdict::{Note, What};
 
 /// The process table as the fence sees it.
 pub struct Table {
     home: Option<Home>,
-    warned: RefCell<bool>,
+    used: Used,
+    warned: Cell<bool>,
+    kernel: RefCell<Option<Opened>>,
+}
+
+/// Who takes down what a command used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Used {
+    /// The hook after the call, which writes to the table anyway.
+    Hook,
+    /// This program: no hook will come.
+    Here,
+}
+
+/// An open table and the process that opened it.
+struct Opened {
+    by: u32,
+    kernel: Kernel,
 }
 
 impl Table {
     /// The table of the user this program runs for.
     #[must_use]
     pub fn here() -> Self {
-        Self { home: Home::discover(), warned: RefCell::new(false) }
-    }
-
-    fn open(&self) -> Result<Option<Kernel>, StateError> {
-        let Some(home) = &self.home else { return Ok(None) };
-        match Kernel::open(home, Make::Never, PATIENCE) {
-            Ok(kernel) => Ok(Some(kernel)),
-            Err(StateError::Absent) => Ok(None),
-            Err(e) => Err(e),
+        Self {
+            home: Home::discover(),
+            used: Used::Here,
+            warned: Cell::new(false),
+            kernel: RefCell::new(None),
         }
     }
+
+    /// The same for a command of the client, after which its hook comes.
+    #[must_use]
+    pub fn before_hook() -> Self {
+        Self { used: Used::Hook, ..Self::here() }
+    }
+
+    /// Asks the table, opened once a process; `None` when there is none.
+    fn ask<T>(
+        &self,
+        question: impl FnOnce(&mut Kernel) -> Result<T, StateError>,
+    ) -> Result<Option<T>, StateError> {
+        let Some(home) = &self.home else { return Ok(None) };
+        let mut slot = self.kernel.borrow_mut();
+        let me = std::process::id();
+        // A connection does not survive a fork: the parent's is left alone, not closed.
+        if let Some(inherited) = slot.take_if(|opened| opened.by != me) {
+            std::mem::forget(inherited);
+        }
+        if slot.is_none() {
+            match Kernel::open(home, Make::Never, PATIENCE) {
+                Ok(kernel) => *slot = Some(Opened { by: me, kernel }),
+                Err(StateError::Absent) => return Ok(None),
+                Err(e) => return Err(e),
+            }
+        }
+        match slot.as_mut() {
+            Some(opened) => question(&mut opened.kernel).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether nobody else gave a sign of life for so long that the table need not be asked.
+    fn deserted(&self, caller: &Caller<'_>, settings: &Settings) -> bool {
+        let (Some(home), Some(pid), Some(session)) = (&self.home, caller.pid, caller.session)
+        else {
+            return false;
+        };
+        let lease = settings.lease_seconds.max(DAY);
+        !beat::others_about(home, &[pid, session], lease, clock::unix_seconds())
+    }
 }
+
+/// So long a process may work without a sign of life (one command that takes hours).
+const DAY: u64 = 24 * 60 * 60;
 
 /// The caller as far as it is known.
 struct Caller<'w> {
@@ -50,7 +109,7 @@ fn gather(
     tx: &Tx<'_>,
     settings: &Settings,
     caller: &Caller<'_>,
-    dir: &AbsPath,
+    here: Option<&Root>,
 ) -> Result<Holds, StateError> {
     let mut registry = Registry::new(settings.lease_seconds);
     let mut holds = Vec::new();
@@ -80,7 +139,7 @@ fn gather(
         let holder = registry.holder(tx, &heir, tx.now().tick.since(kept.since))?;
         holds.push(Hold { path: kept.path, root: kept.root, basis: Basis::Custody, holder });
     }
-    let (trees, closed) = places(tx, caller, dir)?;
+    let (trees, closed) = places(tx, caller, here)?;
     // Somebody who only lives in another repository and left nothing uncommitted has nothing that
     // a fence could keep.
     let mut others = false;
@@ -92,47 +151,62 @@ fn gather(
         }
     }
     let company = if holds.is_empty() && !others { Company::Alone } else { Company::Others };
-    let roots = holds.iter().filter_map(|h| h.root.as_ref()).filter_map(discover::root_of);
-    let mut unique: Vec<Root> = Vec::new();
-    for root in roots {
-        if !unique.iter().any(|r| r.path == root.path) {
-            unique.push(root);
-        }
-    }
+    let named: BTreeSet<&AbsPath> = holds.iter().filter_map(|h| h.root.as_ref()).collect();
+    let mut roots: Vec<Root> = named.into_iter().filter_map(|at| root_at(at, here)).collect();
+    roots.dedup_by(|a, b| a.path == b.path);
     Ok(Holds {
         company,
         holds,
         trees,
         folders: Vec::new(),
         closed,
-        roots: unique,
-        signals: Signals::Inside,
+        roots,
+        signals: Signals::default(),
         need: Level::None,
     })
+}
+
+/// The work tree of a path; the caller's own has been looked at already.
+fn root_at(path: &AbsPath, here: Option<&Root>) -> Option<Root> {
+    here.filter(|root| root.path == *path).cloned().or_else(|| discover::root_of(path))
 }
 
 /// The trees a command may write in, and those its session was sent away from.
 fn places(
     tx: &Tx<'_>,
     caller: &Caller<'_>,
-    dir: &AbsPath,
+    here: Option<&Root>,
 ) -> Result<(Vec<Root>, Vec<AbsPath>), StateError> {
-    let mut trees: Vec<Root> = discover::root_of(dir).into_iter().collect();
+    let mut trees: Vec<Root> = here.cloned().into_iter().collect();
     let mut closed = Vec::new();
     let Some(session) = caller.session else { return Ok((trees, closed)) };
     for row in tx.presence_of(session)? {
         match &row.forked {
             Some(tree) => {
                 closed.push(row.root.clone());
-                trees.extend(discover::root_of(tree));
+                trees.extend(root_at(tree, here));
             }
-            None => trees.extend(discover::root_of(&row.root)),
+            None => trees.extend(root_at(&row.root, here)),
         }
     }
     trees.retain(|t| !closed.contains(&t.path));
     trees.sort_by(|a, b| a.path.cmp(&b.path));
     trees.dedup_by(|a, b| a.path == b.path);
     Ok((trees, closed))
+}
+
+/// What holds where there is nothing to keep.
+fn nobody_else(root: Option<Root>) -> Holds {
+    Holds {
+        company: Company::Alone,
+        holds: Vec::new(),
+        trees: root.into_iter().collect(),
+        folders: Vec::new(),
+        closed: Vec::new(),
+        roots: Vec::new(),
+        signals: Signals::default(),
+        need: Level::None,
+    }
 }
 
 impl HoldSource for Table {
@@ -145,22 +219,14 @@ impl HoldSource for Table {
         let project = root.as_ref().map(|r| r.path.as_path());
         let user = self.home.as_ref().map_or(Path::new("/"), Home::user);
         let settings = load(&Places::new(user, project)).settings;
-        let found = self.open().and_then(|kernel| match kernel {
-            Some(mut kernel) => kernel.look(|tx| gather(tx, &settings, &caller, dir)).map(Some),
-            None => Ok(None),
-        });
+        if settings.fence == config::Fence::Off || self.deserted(&caller, &settings) {
+            return Ok(nobody_else(root));
+        }
+        let found =
+            self.ask(|kernel| kernel.look(|tx| gather(tx, &settings, &caller, root.as_ref())));
         let mut holds = match found {
             Ok(Some(holds)) => holds,
-            Ok(None) => Holds {
-                company: Company::Alone,
-                holds: Vec::new(),
-                trees: root.clone().into_iter().collect(),
-                folders: Vec::new(),
-                closed: Vec::new(),
-                roots: Vec::new(),
-                signals: Signals::Inside,
-                need: Level::None,
-            },
+            Ok(None) => nobody_else(root.clone()),
             Err(e) => return Err(FenceError::State(e.to_string())),
         };
         if root.is_none() {
@@ -172,16 +238,20 @@ impl HoldSource for Table {
         });
         holds.folders.extend(more.filter_map(|path| canonical(path, Follow::All)));
         holds.closed.extend(self.home.as_ref().and_then(|h| canonical(h.dir(), Follow::All)));
-        match settings.fence {
-            config::Fence::Off => holds.company = Company::Alone,
-            config::Fence::On => {}
-            config::Fence::Require => holds.need = Level::Full,
+        let home = canonical(user, Follow::All);
+        holds.closed.extend(home.iter().flat_map(fill::below_home));
+        if settings.fence == config::Fence::Require {
+            holds.need = Level::Full;
         }
         Ok(holds)
     }
 
     fn wakes(&self) -> Vec<AbsPath> {
         self.home.iter().filter_map(|h| AbsPath::new(h.table())).collect()
+    }
+
+    fn offer_file(&self) -> Option<PathBuf> {
+        self.home.as_ref().map(Home::offer)
     }
 
     fn tickets(&self) -> AbsPath {
@@ -206,21 +276,22 @@ impl HoldSource for Table {
     }
 
     fn metered(&self, who: &Who, command: &str, used: &Metering) {
-        let Who::Process { pid, .. } = who else { return };
-        let Ok(Some(mut kernel)) = self.open() else { return };
-        let done = kernel.transact(|tx| {
-            let note = Note {
-                target: Some(crate::policy::telling::plain(command)),
-                reason: Some(format!("exit {}", used.exit)),
-                cpu_ms: Some((used.user_us + used.system_us) / 1000),
-                peak_kib: Some(used.peak_kib),
-                wall_ms: Some(used.wall_us / 1000),
-                ..Note::default()
-            };
-            tx.journal(pid, What::Tool, note);
-            Ok(())
-        });
-        if let (Err(e), Some(home)) = (done, &self.home) {
+        let Who::Process { session, pid } = who else { return };
+        let Some(home) = &self.home else { return };
+        let used = Spent::new(pid, command, used);
+        let done = match self.used {
+            Used::Hook => meter::leave(home, session, &used).map_err(|e| e.to_string()),
+            Used::Here => self
+                .ask(|kernel| {
+                    kernel.transact(|tx| {
+                        used.note(tx);
+                        Ok(())
+                    })
+                })
+                .map(drop)
+                .map_err(|e| e.to_string()),
+        };
+        if let Err(e) = done {
             log::report(home, clock::now(), &format!("metering: {e}"));
         }
     }

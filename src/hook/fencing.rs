@@ -7,6 +7,7 @@ use crate::applet;
 use crate::config::Fence;
 use crate::fence::explain::explain;
 use crate::fence::look::{RealDisk, scratch};
+use crate::fence::meter;
 use crate::fence::plan::{Asked, plan};
 use crate::fence::proof;
 use crate::fence::table::Table;
@@ -104,17 +105,36 @@ fn is_ours(reading: &Reading) -> bool {
         && name.is_some_and(|n| applet::find(n).is_some())
 }
 
-/// The call is over: its ticket is taken back, and what the fence stopped is told.
+/// The call is over: its ticket is taken back. True when a fence stood around something of this
+/// session since the last call, which [`after`] has to tell.
+#[must_use]
+pub fn over(context: &Context<'_>) -> bool {
+    if !is_wired(context) {
+        return false;
+    }
+    let session = &context.actor.session;
+    if let (Some(text), Some(folder), Some(call)) =
+        (command(context), folder(context), context.payload.call())
+    {
+        ticket::retire(&folder, session, &text, call);
+    }
+    meter::is_waiting(&context.home, session)
+}
+
+/// Takes in what fenced commands used, and tells what the fence stopped.
 pub fn after(context: &Context<'_>, kernel: &mut Kernel) -> Result<Vec<String>, StateError> {
     if !is_wired(context) {
         return Ok(Vec::new());
     }
-    let (Some(text), Some(folder), Some(call)) =
-        (command(context), folder(context), context.payload.call())
-    else {
-        return Ok(Vec::new());
-    };
-    ticket::retire(&folder, &context.actor.session, &text, call);
+    let used = meter::take(&context.home, &context.actor.session);
+    if !used.is_empty() {
+        kernel.transact(|tx| {
+            for one in &used {
+                one.note(tx);
+            }
+            Ok(())
+        })?;
+    }
     let Some(said) = context.payload.error.as_deref() else { return Ok(Vec::new()) };
     told(context, kernel, said)
 }
@@ -126,7 +146,7 @@ fn told(context: &Context<'_>, kernel: &mut Kernel, said: &str) -> Result<Vec<St
         Who::Process { session: context.actor.session.clone(), pid: context.actor.pid.clone() };
     let Ok(holds) = table.holds_for(&who, dir) else { return Ok(Vec::new()) };
     let scratch = scratch(&|name| std::env::var(name).ok());
-    let level = probe::offer().level;
+    let level = probe::offer(Some(&context.home.offer())).level;
     let asked =
         Asked { holds: &holds, git: GitWrite::None, dir, level, scratch: &scratch, switches: &[] };
     let hits = explain(said, None, &plan(&asked, &RealDisk::look()));

@@ -202,18 +202,54 @@ pub fn of_command(text: &str, cwd: &str, disk: &Disk) -> Vec<Effect> {
         let words = text.chars().take(80).collect();
         return vec![Effect::Opaque { dir, why: Why::TooLong, words }];
     }
-    let reading = shell::read(text, cwd, disk);
     let mut effects: Vec<Effect> = Vec::new();
-    for effect in program::line_effects(&reading.invocations, disk).into_iter().flatten() {
+    for effect in read(text, cwd, disk, |_| String::new()).into_iter().flat_map(|step| step.effects)
+    {
         if !effects.contains(&effect) {
             effects.push(effect);
         }
     }
+    effects
+}
+
+/// One program of a command, or a part of it that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Its words, shortened.
+    pub words: String,
+    /// How many shell texts it was found under.
+    pub depth: u8,
+    /// What it would do.
+    pub effects: Vec<Effect>,
+}
+
+/// What a call's command was read as, program by program.
+#[must_use]
+pub fn steps(payload: &Payload<'_>, disk: &Disk) -> Vec<Step> {
+    if Tool::of(payload.tool()) != Tool::Command {
+        return Vec::new();
+    }
+    let input = parse::<CommandInput>(payload.tool_input).ok().flatten();
+    let text = input.and_then(|i| i.command).filter(|text| text.len() <= COMMAND_LIMIT);
+    text.map_or_else(Vec::new, |text| read(&text, &payload.cwd, disk, program::shown))
+}
+
+/// Reads a command; `shown` makes the words of a step, which only people need.
+fn read(text: &str, cwd: &str, disk: &Disk, shown: fn(&shell::Invocation) -> String) -> Vec<Step> {
+    let reading = shell::read(text, cwd, disk);
+    let done = program::line_effects(&reading.invocations, disk);
+    let step = |(effects, invocation): (Vec<Effect>, &shell::Invocation)| Step {
+        words: shown(invocation),
+        depth: invocation.depth,
+        effects,
+    };
+    let mut steps: Vec<Step> = done.into_iter().zip(&reading.invocations).map(step).collect();
     let state = format!("{}/.claude/.cache/kernel", disk.home_dir());
-    for invocation in reading.invocations.iter().filter(|i| program::state::is_named(i)) {
+    let named = reading.invocations.iter().zip(steps.iter_mut());
+    for (invocation, step) in named.filter(|(i, _)| program::state::is_named(i)) {
         let dir = disk.resolve(&state, Follow::All);
         let words = invocation.argv.iter().map(Arg::prefix).collect::<Vec<_>>().join(" ");
-        effects.push(Effect::Opaque { dir, why: Why::Operand, words });
+        step.effects.push(Effect::Opaque { dir, why: Why::Operand, words });
     }
     for unread in reading.unread {
         let dir = match &unread.dir {
@@ -221,9 +257,11 @@ pub fn of_command(text: &str, cwd: &str, disk: &Disk) -> Vec<Effect> {
             Dir::Unknown => None,
             Dir::Fresh => continue,
         };
-        effects.push(Effect::Opaque { dir, why: unread.why, words: unread.words });
+        let words = unread.words;
+        let effect = Effect::Opaque { dir, why: unread.why, words: words.clone() };
+        steps.push(Step { words, depth: 0, effects: vec![effect] });
     }
-    effects
+    steps
 }
 
 fn mcp(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {

@@ -62,7 +62,7 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
     let lease = context.settings.lease_seconds;
     let watched =
         tool == Tool::Command && beat::others_about(&context.home, &mine, lease, context.now.unix);
-    let fenced = fencing::is_wired(context);
+    let fenced = fencing::over(context);
     let told = beat::has_word(&context.home, &context.actor.pid);
     if !first && !wrote && !watched && !fenced && !told && tool != Tool::Delegate {
         return Ok(reply::pass());

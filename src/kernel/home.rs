@@ -101,6 +101,18 @@ impl Home {
         self.dir.join("fence").join(file_name(session))
     }
 
+    /// What a session's commands used, until a hook takes it in.
+    #[must_use]
+    pub fn meter(&self, session: &Pid) -> PathBuf {
+        self.dir.join("fence").join(format!("{}.used", file_name(session)))
+    }
+
+    /// What this boot's kernel grants to fenced commands.
+    #[must_use]
+    pub fn offer(&self) -> PathBuf {
+        self.dir.join("offer")
+    }
+
     /// The operator's "hooks are off until" file; beside the table, so that a broken table
     /// cannot lock the operator out.
     #[must_use]

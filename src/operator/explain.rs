@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::context::Context;
 use super::error::{Done, OperatorError, Trouble};
+use super::explain_tree::{Step, decides, reading, tree};
 use super::model::Snapshot;
 use super::screen::{Tone, harmless};
 use crate::applet::{Event, Role};
@@ -59,10 +60,15 @@ pub struct ExplainArgs {
 }
 
 /// What came of asking.
-struct Answer {
-    effects: Vec<Effect>,
+pub(super) struct Answer {
+    /// The command as it was read, each program with what it would do; none for a write.
+    pub(super) reading: Vec<Step>,
+    /// Everything the call would do.
+    pub(super) effects: Vec<Effect>,
+    /// What was known.
     facts: Facts,
-    outcome: Outcome,
+    /// The verdict.
+    pub(super) outcome: Outcome,
 }
 
 /// Runs `octo explain`.
@@ -142,7 +148,12 @@ fn ask(payload: &str, home: Home) -> Result<Answer, OperatorError> {
         Ok(kernel) => kernel,
         Err(StateError::Absent) => {
             let outcome = decide(&effects, &quiet, ALL_GATES);
-            return Ok(Answer { effects, facts: quiet, outcome });
+            return Ok(Answer {
+                reading: reading(&context, &disk),
+                effects,
+                facts: quiet,
+                outcome,
+            });
         }
         Err(why) => return Err(why.into()),
     };
@@ -158,7 +169,8 @@ fn ask(payload: &str, home: Home) -> Result<Answer, OperatorError> {
         round += 1;
         if gathered.needs.is_empty() || round == ROUNDS {
             let outcome = decide(&effects, &gathered.facts, ALL_GATES);
-            return Ok(Answer { effects, facts: gathered.facts, outcome });
+            let reading = reading(&context, &disk);
+            return Ok(Answer { reading, effects, facts: gathered.facts, outcome });
         }
         gathered.needs.iter().for_each(|need| asked.ask(need));
     }
@@ -180,11 +192,7 @@ fn draw(answer: &Answer, context: &Context) -> String {
     } else {
         lines.push("read as:".to_owned());
     }
-    for effect in &answer.effects {
-        let (what, words) = describe(effect);
-        let words = words.map(|words| screen.paint(Tone::Dim, &format!("    {}", harmless(words))));
-        lines.push(format!("  {}{}", harmless(&what), words.unwrap_or_default()));
-    }
+    lines.extend(tree(answer, screen));
     lines.extend(answer.outcome.notices.iter().map(|text| format!("note: {}", harmless(text))));
     lines.join("\n") + "\n"
 }
@@ -210,7 +218,16 @@ fn as_json(answer: &Answer) -> Value {
         })),
     };
     let verdict = if denial.is_some() { "deny" } else { "allow" };
-    json!({"verdict": verdict, "denial": denial, "effects": effects})
+    let reading: Vec<Value> = answer
+        .reading
+        .iter()
+        .map(|step| {
+            let does: Vec<String> = step.effects.iter().map(|effect| describe(effect).0).collect();
+            let decided = step.effects.iter().any(|effect| decides(effect, answer));
+            json!({"words": step.words, "depth": step.depth, "does": does, "decided": decided})
+        })
+        .collect();
+    json!({"verdict": verdict, "denial": denial, "effects": effects, "reading": reading})
 }
 
 fn scope(scope: &Scope) -> String {
@@ -226,7 +243,7 @@ fn scope(scope: &Scope) -> String {
 }
 
 /// An effect in words, and the words of the command that it was read from.
-fn describe(effect: &Effect) -> (String, Option<&str>) {
+pub(super) fn describe(effect: &Effect) -> (String, Option<&str>) {
     match effect {
         Effect::Check { path } => (format!("may write {path}"), None),
         Effect::Write { path } => (format!("writes {path}"), None),

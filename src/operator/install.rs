@@ -15,6 +15,7 @@ use super::screen::Tone;
 use super::settings_file::SettingsFile;
 use crate::applet::{Always, Event, WIRES, Wire};
 use crate::config::WorktreePlace;
+use crate::fence::{Level, probe};
 use crate::kernel::home::Home;
 use crate::wiring::entry::Entry;
 use crate::wiring::files::{self, Scope};
@@ -48,7 +49,7 @@ impl From<ScopeArg> for Scope {
 /// Puts the program in place and wires it into the client's settings.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  octo install --dry-run     show every change, make none\n  octo install               for all your projects\n  octo install --fence       shell commands run behind the kernel's fence too"
+    after_help = "Examples:\n  octo install --dry-run     show every change, make none\n  octo install               for all your projects\n  octo install --fence=no    shell commands run without the kernel's fence"
 )]
 pub struct InstallArgs {
     /// Whose settings.
@@ -57,7 +58,8 @@ pub struct InstallArgs {
     /// Show what would change and change nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// Run the client's shell commands behind the fence. What is left out stays as it is.
+    /// Run the client's shell commands behind the fence: the first time wherever this machine
+    /// grants all of it; later, left out, what was chosen before stays.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
     pub fence: Option<Fencing>,
     /// Who makes the client's own worktrees (`--worktree`, isolated agents).
@@ -120,8 +122,14 @@ pub struct Choice {
     pub engine: Engine,
 }
 
-/// What a first installation has.
-const FRESH: Choice = Choice { fence: Fencing::No, engine: Engine::Octo };
+/// What a first installation has: the fence where this machine was shown to grant all of it, and
+/// nobody else's program stands where ours would.
+fn fresh(survey: Option<&Survey>) -> Choice {
+    let taken = survey.is_some_and(|survey| survey.prefix.is_some());
+    let whole = !taken && probe::probe().level == Level::Full;
+    let fence = if whole { Fencing::Yes } else { Fencing::No };
+    Choice { fence, engine: Engine::Octo }
+}
 
 /// What was chosen when the settings were written: an upgrade keeps it.
 #[must_use]
@@ -218,7 +226,8 @@ pub fn install(args: &InstallArgs, context: &Context) -> Done {
     let scope = Scope::from(args.scope);
     let path = files::path(scope, &context.home, &context.project);
     let earlier = SettingsFile::read(&path)?.text.and_then(|text| survey(&text).ok());
-    let earlier = earlier.filter(|survey| survey.ours().count() > 0).as_ref().map_or(FRESH, chosen);
+    let ours = earlier.as_ref().filter(|survey| survey.ours().count() > 0);
+    let earlier = ours.map_or_else(|| fresh(earlier.as_ref()), chosen);
     let choice = Choice {
         fence: args.fence.unwrap_or(earlier.fence),
         engine: args.worktrees.unwrap_or(earlier.engine),

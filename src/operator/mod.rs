@@ -15,6 +15,7 @@ pub mod dim;
 pub mod doctor;
 pub mod error;
 pub mod explain;
+mod explain_tree;
 pub mod install;
 pub mod keep;
 pub mod manual;

@@ -124,8 +124,8 @@ fn remedy(denial: &Denial, facts: &Facts) -> String {
     match denial.rule.0 {
         "dimension.staging" | "tree.staging" | "tree.commit" if !own.is_empty() && is_commit => {
             format!(
-                "commit your own paths: {in_root} commit -m 'your message' -- {}",
-                own.join(" ")
+                "commit your own paths: {in_root} add -- {own} && {in_root} commit -m 'your message' -- {own}",
+                own = own.join(" ")
             )
         }
         "dimension.staging" | "tree.staging" if !own.is_empty() => {

@@ -89,13 +89,21 @@ impl HoldSource for Table {
             folders: paths(&value["folders"]),
             closed: paths(&value["closed"]),
             roots: roots(&value["roots"]),
-            signals: Signals::Inside,
+            signals: if value["signals"] == "inside" {
+                Signals::Inside
+            } else {
+                Signals::default()
+            },
             need,
         })
     }
 
     fn wakes(&self) -> Vec<AbsPath> {
         AbsPath::new(&self.0).into_iter().collect()
+    }
+
+    fn offer_file(&self) -> Option<PathBuf> {
+        None
     }
 
     fn tickets(&self) -> AbsPath {

@@ -8,9 +8,12 @@ use serde_json::Value;
 use super::Finding;
 use crate::config::Fence;
 use crate::fence::probe;
+use crate::kernel::home::Home;
 use crate::operator::context::Context;
 use crate::operator::place::Place;
 use crate::operator::screen::harmless;
+use crate::wiring::files::{self, Scope};
+use crate::wiring::survey::survey;
 
 /// Oldest client that the tests drive.
 const OLDEST: [u32; 3] = [2, 1, 197];
@@ -85,9 +88,23 @@ fn disk(context: &Context) -> Finding {
     Finding::ok("disk.free", format!("{free} MB free"))
 }
 
+/// Whether a settings file runs shell lines through our prefix.
+fn wired(context: &Context) -> bool {
+    [Scope::User, Scope::Local].iter().any(|scope| {
+        let path = files::path(*scope, &context.home, &context.project);
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let prefix = survey(&text).ok().and_then(|found| found.prefix);
+        prefix.is_some_and(|prefix| prefix.ends_with("/octo-sh"))
+    })
+}
+
 /// What the kernel grants to a fenced command, tried and not guessed.
 fn fence(context: &Context) -> Finding {
     let report = probe::probe();
+    // What was learned before the machine was put right must not outlive it; none is well, too.
+    if let Some(home) = Home::discover() {
+        drop(std::fs::remove_file(home.offer()));
+    }
     let level = report.level.word();
     let program = Place::new(&context.home).program().display().to_string();
     let wanted = context.settings.fence;
@@ -95,7 +112,13 @@ fn fence(context: &Context) -> Finding {
         _ if wanted == Fence::Off => {
             Finding::ok("fence.level", format!("off by setting; {level} here"))
         }
-        (None, _) => Finding::ok("fence.level", format!("{level}: octo install --fence uses it")),
+        (None, _) if wired(context) => {
+            Finding::ok("fence.level", format!("{level}: shell commands run behind it"))
+        }
+        (None, _) => Finding::ok(
+            "fence.level",
+            format!("{level}, but shell commands run without it: octo install --fence"),
+        ),
         (Some(obstacle), Fence::Require) => Finding::bad(
             "fence.level",
             format!("required, but {level}: {}", obstacle.reason()),

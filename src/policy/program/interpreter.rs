@@ -84,6 +84,9 @@ fn texts(call: &Call<'_>, line: &Parsed, options: &[&str], language: Language) -
         Some(dash) if dash.exact() == Some("-") => fed(call, rest, language),
         // Scripts are not looked into, except one the same line wrote.
         Some(script) => match call.wrote(script) {
+            Some(text) if text.trim_matches(HOLE).trim().is_empty() && text.contains(HOLE) => {
+                vec![call.place.opaque(Why::Generated, &call.words())]
+            }
             Some(text) => code::given(call, &text, rest, language),
             None => Vec::new(),
         },

@@ -164,6 +164,18 @@ fn words(argv: &[Arg]) -> String {
     out
 }
 
+/// An invocation as people read it, redirections included.
+#[must_use]
+pub fn shown(invocation: &Invocation) -> String {
+    let mut out = words(&invocation.argv);
+    for redirect in &invocation.redirects {
+        let sign = if redirect.append { ">>" } else { ">" };
+        let gap = if out.is_empty() { "" } else { " " };
+        out.extend([gap, sign, " ", &words(std::slice::from_ref(&redirect.target))]);
+    }
+    out
+}
+
 /// Everything one invocation would do. `site` answers; nothing is executed.
 #[must_use]
 pub fn effects(invocation: &Invocation, site: &dyn Site) -> Vec<Effect> {

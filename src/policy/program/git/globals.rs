@@ -9,7 +9,31 @@ use crate::policy::lane::AbsPath;
 use crate::policy::shell::{Arg, Dir};
 
 /// Options of git itself that take the next word.
-const VALUED: &[&str] = &["--namespace", "--super-prefix", "--config-env", "--attr-source"];
+const VALUED: &[&str] = &["--namespace", "--super-prefix", "--attr-source"];
+
+/// How pathspecs are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Specs {
+    /// With git's magic.
+    #[default]
+    Magic,
+    /// As they are (`--literal-pathspecs`).
+    Literal,
+    /// In any case (`--icase-pathspecs`).
+    AnyCase,
+}
+
+/// How the environment says that pathspecs are taken.
+fn specs(named: &dyn Fn(&str) -> Option<Arg>) -> Specs {
+    let on = |name: &str| named(name).is_some_and(|value| value.exact() == Some("1"));
+    if on("GIT_LITERAL_PATHSPECS") {
+        Specs::Literal
+    } else if on("GIT_ICASE_PATHSPECS") {
+        Specs::AnyCase
+    } else {
+        Specs::Magic
+    }
+}
 
 /// Everything before the verb.
 #[derive(Debug, Clone, Default)]
@@ -20,8 +44,10 @@ pub(super) struct Globals {
     work_tree: Option<Arg>,
     index_file: Option<Arg>,
     pub(super) config: Vec<(String, String)>,
-    /// `--literal-pathspecs`.
-    pub(super) literal: bool,
+    /// How pathspecs are taken.
+    pub(super) specs: Specs,
+    /// The environment, for `--config-env`.
+    env: Vec<(String, Arg)>,
     /// Prints something and stops (`--version`, `--help`).
     pub(super) idle: bool,
     /// Which argument is the verb.
@@ -50,7 +76,8 @@ impl Globals {
             work_tree: named("GIT_WORK_TREE"),
             config: numbered(&named),
             index_file: named("GIT_INDEX_FILE"),
-            literal: named("GIT_LITERAL_PATHSPECS").is_some_and(|v| v.exact() == Some("1")),
+            specs: specs(&named),
+            env: call.invocation.env.clone(),
             ..Self::default()
         }
     }
@@ -77,9 +104,15 @@ impl Globals {
                 }
                 "-v" | "--version" | "-h" | "--help" | "--html-path" | "--man-path"
                 | "--info-path" | "--exec-path" => out.idle = true,
-                "--literal-pathspecs" => out.literal = true,
+                "--literal-pathspecs" => out.specs = Specs::Literal,
+                "--icase-pathspecs" => out.specs = Specs::AnyCase,
+                "--config-env" => {
+                    at += 1;
+                    out.lend(next.and_then(Arg::exact));
+                }
                 other if VALUED.contains(&other) => at += 1,
                 other => {
+                    out.lend(other.strip_prefix("--config-env="));
                     if let Some((name, _)) = other.split_once('=') {
                         let value = super::super::options::after(arg, name.len() + 1);
                         out.take(site, name, value);
@@ -88,6 +121,14 @@ impl Globals {
             }
         }
         out
+    }
+
+    /// `--config-env=KEY=VARIABLE`.
+    fn lend(&mut self, pair: Option<&str>) {
+        let Some((key, variable)) = pair.and_then(|pair| pair.rsplit_once('=')) else { return };
+        let found = self.env.iter().rev().find(|(name, _)| name == variable);
+        let value = found.and_then(|(_, value)| value.exact()).map(str::to_owned);
+        self.config.extend(value.map(|value| (key.to_lowercase(), value)));
     }
 
     fn take(&mut self, site: &dyn Site, name: &str, value: Arg) {

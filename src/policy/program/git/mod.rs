@@ -20,7 +20,7 @@ mod trees;
 
 pub(super) use overlay::Overlay;
 
-use globals::Globals;
+use globals::{Globals, Specs};
 
 use super::options::{Parsed, Style, parse};
 use super::paths::Place;
@@ -77,8 +77,8 @@ pub(crate) struct GitCall<'a> {
     /// What follows the verb.
     args: &'a [Arg],
     index: Index,
-    /// Pathspecs are taken as they are (`--literal-pathspecs`).
-    literal: bool,
+    /// How pathspecs are taken.
+    specs: Specs,
     words: String,
 }
 
@@ -175,9 +175,9 @@ fn row_effects(
     let dir = Dir::At(here.unwrap_or_else(|| root.path.clone()).to_string());
     let place = Place { dir: &dir, ..place };
     let index = globals.index(&root, &place);
-    let literal = globals.literal;
+    let specs = globals.specs;
     let words = call.words();
-    let effects = read(&GitCall { call, place, root, verb, args, index, literal, words });
+    let effects = read(&GitCall { call, place, root, verb, args, index, specs, words });
     if lost && !effects.is_empty() {
         return vec![super::paths::opaque(None, Why::Directory, &call.words())];
     }

@@ -5,7 +5,7 @@ use super::super::paths::{base_name, join};
 use super::super::{Follow, Site};
 use crate::policy::facts::Root;
 use crate::policy::lane::AbsPath;
-use crate::policy::shell::{Dir, Entry, Invocation, World};
+use crate::policy::shell::{Dir, Entry, HOLE, Invocation, World};
 
 /// Links made by one line that are remembered.
 const LINKS: usize = 64;
@@ -139,7 +139,8 @@ impl World for Overlay<'_> {
     fn read(&self, path: &str, limit: usize) -> Option<String> {
         let own = absolute("/", path);
         match self.wrote.iter().find(|(name, _)| *name == own) {
-            Some((_, text)) => text.clone(),
+            // Half of a text is no text.
+            Some((_, text)) => text.clone().filter(|text| !text.contains(HOLE)),
             None => self.behind.read(path, limit),
         }
     }

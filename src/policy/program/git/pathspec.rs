@@ -4,7 +4,7 @@
 use super::super::Follow;
 use super::super::options::Parsed;
 use super::super::paths::{Target, literal_dir, literal_part};
-use super::GitCall;
+use super::{GitCall, Specs};
 use crate::policy::facts::Scope;
 use crate::policy::lane::AbsPath;
 use crate::policy::scope::{Case, Spec, Stars};
@@ -99,7 +99,13 @@ impl GitCall<'_> {
             let spec = (known != "*").then(|| self.spec(&magic(&known))).flatten();
             return One::Take(spec.unwrap_or(everything));
         };
-        let magic = if self.literal { plain(text) } else { magic(text) };
+        let mut magic = match self.specs {
+            Specs::Literal => plain(text),
+            Specs::Magic | Specs::AnyCase => magic(text),
+        };
+        if self.specs == Specs::AnyCase {
+            magic.case = Case::Folded;
+        }
         let Some(mut spec) = self.spec(&magic) else { return One::Take(everything) };
         spec.case = magic.case;
         spec.stars = magic.stars;
@@ -227,6 +233,9 @@ mod tests {
         assert!(hits("git add ':!docs'"));
         assert!(!hits("git checkout -- 'x*.rs'"));
         assert!(!hits("git --literal-pathspecs add '*'"));
+        assert!(hits("git --icase-pathspecs add LIB/CORE.RS"));
+        assert!(hits("GIT_ICASE_PATHSPECS=1 git add LIB/CORE.RS"));
+        assert!(hits("Q='add -A' git --config-env=alias.q=Q q"));
         assert!(hits("git add lib/$X") && !hits("git add docs/$X"));
         assert!(hits("git add $X"));
     }

@@ -111,6 +111,13 @@ impl Walker<'_> {
         }
     }
 
+    /// Several texts as `"$*"` joins them: by the first character of IFS.
+    pub(super) fn starred(&self, list: &[Text]) -> Text {
+        let separators = self.separators();
+        let first = |text: &String| text.chars().next().map(String::from).unwrap_or_default();
+        glued(list, separators.as_ref().map(first).as_deref())
+    }
+
     /// A word's text, neither split nor globbed.
     pub(super) fn value(&mut self, word: &Word) -> Text {
         let mut out = Text::default();
@@ -219,12 +226,20 @@ impl Walker<'_> {
     }
 }
 
-/// Several texts as `"$*"` joins them.
-pub(super) fn joined(list: &[Text]) -> Text {
+/// Several texts with blanks between them.
+fn joined(list: &[Text]) -> Text {
+    glued(list, Some(" "))
+}
+
+/// Several texts with something between them; none = not known.
+fn glued(list: &[Text], glue: Option<&str>) -> Text {
     let mut out = Text::default();
     for (index, text) in list.iter().enumerate() {
         if index > 0 {
-            out.push(" ");
+            match glue {
+                Some(glue) => out.push(glue),
+                None => out.add(Piece::Any),
+            }
         }
         out.append(text);
     }

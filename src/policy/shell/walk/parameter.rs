@@ -1,7 +1,6 @@
 //! `$x` and `${x…}` as far as values are known.
 
 use super::Walker;
-use super::expand::joined;
 use super::pattern::{Glyphs, Pattern};
 use super::state::{Value, Variable};
 use crate::policy::shell::ast::{Action, Empty, Parameter, Part, Quote, Reach, Word};
@@ -9,6 +8,9 @@ use crate::policy::shell::text::Text;
 
 /// Bytes of a value that operators work on.
 const VALUE: usize = 4096;
+
+/// What `$$` is taken for.
+const OWN_NUMBER: &str = "4194305";
 
 /// What a parameter expands to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +44,10 @@ impl Walker<'_> {
         if let Some(value) = self.world.var(name) {
             return Value::Scalar(Text::known(&super::outside(&value)));
         }
+        // A runner's own files, made for each step.
+        if matches!(name, "GITHUB_ENV" | "GITHUB_OUTPUT" | "GITHUB_PATH" | "GITHUB_STEP_SUMMARY") {
+            return Value::Scalar(Text::fresh());
+        }
         match self.world.home() {
             Some(home) if name == "HOME" => Value::Scalar(Text::known(&home)),
             _ => Value::Unknown,
@@ -51,7 +57,9 @@ impl Walker<'_> {
     fn parameter_value(&self, name: &str, quote: Quote) -> Expanded {
         match name {
             "@" | "*" => match &self.state.arguments {
-                Some(all) if name == "*" && quote == Quote::Quoted => Expanded::Scalar(joined(all)),
+                Some(all) if name == "*" && quote == Quote::Quoted => {
+                    Expanded::Scalar(self.starred(all))
+                }
                 Some(all) => Expanded::List(all.clone()),
                 None => Expanded::any(),
             },
@@ -60,7 +68,9 @@ impl Walker<'_> {
                 None => Expanded::any(),
             },
             "0" => Expanded::Scalar(self.state.zero.clone()),
-            "?" | "$" | "!" | "-" | "_" | "" => Expanded::any(),
+            // No process has this number: a name made of it is new, and the same each time.
+            "$" => Expanded::Scalar(Text::known(OWN_NUMBER)),
+            "?" | "!" | "-" | "_" | "" => Expanded::any(),
             name if name.bytes().all(|b| b.is_ascii_digit()) => {
                 match (&self.state.arguments, name.parse::<usize>()) {
                     (Some(all), Ok(at)) => match all.get(at.saturating_sub(1)) {
@@ -87,7 +97,7 @@ impl Walker<'_> {
         let value = self.variable(&parameter.name);
         match (at.exact(), value) {
             (Some("*"), Value::List(list)) if quote == Quote::Quoted => {
-                Expanded::Scalar(joined(&list))
+                Expanded::Scalar(self.starred(&list))
             }
             (Some("@" | "*"), Value::List(list)) => Expanded::List(list),
             (Some("@" | "*" | "0"), Value::Scalar(text)) => Expanded::Scalar(text),
