@@ -30,6 +30,7 @@ pub mod site;
 pub mod start;
 pub mod trace;
 pub mod trees;
+pub mod whose;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

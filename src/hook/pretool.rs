@@ -7,7 +7,9 @@ use super::fork::{self, Sent};
 use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
-use super::{arms, claims, delegate, fencing, floor, notify, once, refuse, register, reply, trees};
+use super::{
+    arms, claims, delegate, fencing, floor, notify, once, refuse, register, reply, trees, whose,
+};
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
@@ -210,7 +212,7 @@ fn decide(
         }
         Verdict::Deny(denial) => {
             // What else is the caller's own, for the remedy; nobody else needs it.
-            gathered.facts.own = gather::own(tx, &context.actor.pid)?;
+            gathered.facts.own = whose::own(tx, &context.actor.pid)?;
             gathered.facts.dim = refuse::callable("octo-dim");
             advice = refuse::record(tx, context, denial, &mut row)?;
         }
