@@ -221,7 +221,7 @@ impl Bench {
             }
         }
         for (path, content) in self.picture() {
-            if before.get(&path) != Some(&content) && !self.opens(&reading, &path) {
+            if before.get(&path) != Some(&content) && !Self::opens(&reading, &path) {
                 wrong.push(format!("{text:?}\n  wrote {path}\n  read {}", short(&reading)));
             }
         }
@@ -245,7 +245,7 @@ impl Bench {
         }
     }
 
-    fn opens(&self, reading: &Reading, path: &str) -> bool {
+    fn opens(reading: &Reading, path: &str) -> bool {
         let made = |invocation: &Invocation| {
             let names = invocation.redirects.iter().map(|redirect| &redirect.target);
             names.into_iter().any(|target| match (target.exact(), &invocation.dir) {
@@ -425,48 +425,50 @@ fn single(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
+/// Commands that change what the shell knows.
+const STATES: &[&str] = &[
+    "x=lib/core.rs",
+    "x=docs",
+    "cd lib",
+    "cd ..",
+    "cd nowhere",
+    "pushd docs",
+    "popd",
+    "set -- lib docs",
+    "f=notes.md",
+    "export x=lib",
+    "unset x",
+    "shift",
+    "x=\"a b\"",
+    "a=(lib docs)",
+    "a+=(x)",
+    "cd -",
+    "set -e",
+    "read f <<< lib",
+    "true",
+    "false",
+    "x+=q",
+    "alias r=rm",
+    "x=$(echo docs)",
+    "cd ~",
+    "mkdir -p new; cd new",
+    "IFS=:",
+    "local x=1",
+    "declare x=docs",
+    "printf -v x q",
+    "readonly q=1",
+    "trap 'rm $x' EXIT",
+    "> new.txt",
+    "echo hi >> notes.md",
+    "echo \"$x\" > docs/b.md",
+    "cat > s.sh <<< 'rm $1 lib'",
+    "bash s.sh a",
+    ". ./s.sh",
+];
+
 /// Commands made of commands.
 fn line() -> impl Strategy<Value = String> {
-    let state = (prop::sample::select(vec![
-        "x=lib/core.rs",
-        "x=docs",
-        "cd lib",
-        "cd ..",
-        "cd nowhere",
-        "pushd docs",
-        "popd",
-        "set -- lib docs",
-        "f=notes.md",
-        "export x=lib",
-        "unset x",
-        "shift",
-        "x=\"a b\"",
-        "a=(lib docs)",
-        "a+=(x)",
-        "cd -",
-        "set -e",
-        "read f <<< lib",
-        "true",
-        "false",
-        "x+=q",
-        "alias r=rm",
-        "x=$(echo docs)",
-        "cd ~",
-        "mkdir -p new; cd new",
-        "IFS=:",
-        "local x=1",
-        "declare x=docs",
-        "printf -v x q",
-        "readonly q=1",
-        "trap 'rm $x' EXIT",
-        "> new.txt",
-        "echo hi >> notes.md",
-        "echo \"$x\" > docs/b.md",
-        "cat > s.sh <<< 'rm $1 lib'",
-        "bash s.sh a",
-        ". ./s.sh",
-    ]),)
-        .prop_map(|(text,)| text.to_owned());
+    let state = (prop::sample::select(STATES),).prop_map(|(text,)| text.to_owned());
     let leaf = prop_oneof![3 => simple(), 2 => state];
     leaf.prop_recursive(4, 24, 3, |inner| {
         let two = (inner.clone(), inner.clone());

@@ -1,5 +1,6 @@
 //! The decision: facts in, outcome out. No file system, environment, process, clock or table.
 
+pub mod effect;
 pub mod facts;
 pub mod gate;
 pub mod lane;
