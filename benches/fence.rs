@@ -98,6 +98,7 @@ impl Stage {
                         in_a_row: 0,
                         last_call: None,
                         waits_for: None,
+                        turn: 0,
                     })?;
                     tx.put_presence(&PresenceRow {
                         root: root.clone(),

@@ -114,6 +114,7 @@ impl Stage {
                         in_a_row: 0,
                         last_call: None,
                         waits_for: None,
+                        turn: 0,
                     })?;
                 }
                 for n in 0..lanes {

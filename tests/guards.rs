@@ -20,8 +20,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "hook",
         &[
-            "applet", "config", "fence", "git", "hook", "kernel", "policy", "shield", "wiring",
-            "worktree",
+            "applet", "config", "fence", "git", "hook", "journal", "kernel", "policy", "shield",
+            "wiring", "worktree",
         ],
     ),
 ];

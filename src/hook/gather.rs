@@ -266,7 +266,14 @@ impl Gather<'_, '_, '_> {
             return Ok(Stand::Newcomer { first: None });
         }
         let since = mine.map_or(self.tx.now().tick, |m| m.since);
-        let before = |row: &&PresenceRow| row.wrote || (row.since, &row.session) < (since, session);
+        let turn = self.turn(session)?;
+        let mut earlier = Vec::new();
+        for row in others {
+            if row.wrote || (row.since, self.turn(&row.session)?) < (since, turn) {
+                earlier.push(row.session.clone());
+            }
+        }
+        let before = |row: &&PresenceRow| earlier.contains(&row.session);
         let first = others.iter().filter(before).find_map(counts);
         if first.is_none() && self.is_brain(root) {
             return self.brain(session, since);
@@ -290,13 +297,19 @@ impl Gather<'_, '_, '_> {
         brain.is_some_and(|b| b == root.path.as_path())
     }
 
+    /// A process's place in the order of first sights.
+    fn turn(&mut self, pid: &Pid) -> Result<u64, StateError> {
+        Ok(self.registry.get(self.tx, pid)?.map_or(u64::MAX, |(row, _)| row.turn))
+    }
+
     /// In the brain any live session that was there before counts, wherever it works.
     fn brain(&mut self, session: &Pid, since: Tick) -> Result<Stand, StateError> {
-        let started = self.tx.process(session)?.map_or(since, |row| row.started);
+        let mine = self.tx.process(session)?;
+        let mine = mine.map_or((since, u64::MAX), |row| (row.started, row.turn));
         for row in self.tx.processes()? {
             if row.kind == Kind::Session
                 && row.pid != *session
-                && (row.started, &row.pid) < (started, session)
+                && (row.started, row.turn) < mine
                 && self.registry.session_lives(self.tx, &row.pid)?
             {
                 let age = self.tx.now().tick.since(row.started);

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::input::{Payload, PayloadError};
 use super::site::Disk;
+use crate::applet;
 use crate::policy::facts::{Effect, Why};
 use crate::policy::lane::AbsPath;
 use crate::policy::program::{self, Follow, Site};
@@ -192,6 +193,19 @@ fn command(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadErr
         return if is_bash { Err(PayloadError::Missing("command")) } else { Ok(Vec::new()) };
     };
     Ok(of_command(&text, &payload.cwd, disk))
+}
+
+/// Whether a command names one of our programs: its process may ask who it is.
+#[must_use]
+pub fn runs_ours(payload: &Payload<'_>) -> bool {
+    if Tool::of(payload.tool()) != Tool::Command {
+        return false;
+    }
+    let input = parse::<CommandInput>(payload.tool_input).ok().flatten();
+    input.and_then(|i| i.command).is_some_and(|text| {
+        text.split(|c: char| c.is_whitespace() || "/;&|()'\"".contains(c))
+            .any(|word| applet::find(word).is_some())
+    })
 }
 
 /// Everything a command would do when it is run in `cwd`.

@@ -62,7 +62,13 @@ pub fn run(context: &Context<'_>) -> Reply {
             return reply::failure(context.event, "gate.payload", &e.to_string(), remedy);
         }
     };
-    let flight = if effects.is_empty() { Flight::Reads } else { Flight::Writes };
+    let flight = if observe::runs_ours(&context.payload) {
+        Flight::Ours
+    } else if effects.is_empty() {
+        Flight::Reads
+    } else {
+        Flight::Writes
+    };
     let call = context.payload.call().map(|id| (id, flight));
     let seen = beat::touch(&context.home, &context.actor.pid, call, context.now.unix);
     if effects.is_empty()

@@ -107,7 +107,7 @@ fn circle(tx: &mut Tx<'_>, me: &ProcessRow, holder: &Pid) -> Result<Option<Strin
         let Some(next) = next else { return Ok(None) };
         at = next;
     }
-    let last = ring.into_iter().max_by(|a, b| (a.started, &a.pid).cmp(&(b.started, &b.pid)));
+    let last = ring.into_iter().max_by(|a, b| (a.started, a.turn).cmp(&(b.started, b.turn)));
     let Some(last) = last else { return Ok(None) };
     if last.pid == me.pid {
         return Ok(Some(format!(

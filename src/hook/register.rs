@@ -109,6 +109,7 @@ fn begin(
         in_a_row: 0,
         last_call: None,
         waits_for: None,
+        turn: 0,
     };
     tx.put_process(&row)?;
     journal_start(tx, &row);

@@ -1,6 +1,6 @@
 //! Signs of life without the table: one small file per process. Its time is the heartbeat, its
 //! lines are the tools in flight (`+id` begun, `*id` begun and may write, `&id` goes on in the
-//! background, `-id` over).
+//! background, `!id` runs a program of ours, `-id` over).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,6 +25,8 @@ pub enum Flight {
     Writes,
     /// Reported, and goes on in the background; may write.
     Behind,
+    /// Begun; runs one of our own programs.
+    Ours,
     /// Over.
     Over,
 }
@@ -61,6 +63,7 @@ pub fn touch(home: &Home, pid: &Pid, call: Option<(&str, Flight)>, unix: u64) ->
                 Flight::Reads => '+',
                 Flight::Writes => '*',
                 Flight::Behind => '&',
+                Flight::Ours => '!',
                 Flight::Over => '-',
             };
             format!("{sign}{id}\n")
@@ -137,6 +140,9 @@ pub fn in_flight(home: &Home, pid: &Pid) -> BTreeMap<String, Flight> {
             }
             Some(b'*') => {
                 flying.insert(id.to_owned(), Flight::Writes);
+            }
+            Some(b'!') => {
+                flying.insert(id.to_owned(), Flight::Ours);
             }
             Some(b'&') => {
                 flying.insert(id.to_owned(), Flight::Behind);

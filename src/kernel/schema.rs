@@ -57,4 +57,5 @@ pub const STEPS: &[&str] = &[
     "CREATE TABLE tree(path TEXT PRIMARY KEY, common TEXT NOT NULL, record TEXT NOT NULL) WITHOUT ROWID;
      CREATE INDEX tree_common ON tree(common);",
     "ALTER TABLE custody ADD COLUMN writer TEXT;",
+    "ALTER TABLE process ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;",
 ];

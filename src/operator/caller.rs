@@ -4,7 +4,7 @@
 use super::error::{OperatorError, Trouble};
 use super::model::{Process, Snapshot, Standing};
 use super::person::ancestors;
-use crate::kernel::beat;
+use crate::kernel::beat::{self, Flight};
 use crate::kernel::home::Home;
 use crate::policy::lane::Pid;
 
@@ -20,7 +20,15 @@ pub fn caller<'p>(home: &Home, picture: &'p Snapshot) -> Result<&'p Process, Ope
     let busy = |process: &&&Process| {
         Pid::new(&process.pid).is_some_and(|pid| !beat::in_flight(home, &pid).is_empty())
     };
-    let candidates: Vec<&Process> = family.iter().filter(busy).copied().collect();
+    let busy: Vec<&Process> = family.iter().filter(busy).copied().collect();
+    // Of several that are busy, this program was named in the command of one.
+    let named = |process: &&&Process| {
+        Pid::new(&process.pid).is_some_and(|pid| {
+            beat::in_flight(home, &pid).values().any(|flight| *flight == Flight::Ours)
+        })
+    };
+    let naming: Vec<&Process> = busy.iter().filter(named).copied().collect();
+    let candidates = if naming.is_empty() { busy } else { naming };
     match (candidates.as_slice(), family.as_slice()) {
         ([one], _) | ([], [one]) => Ok(one),
         ([], []) => Err(OperatorError::new(Trouble::Usage, "whose? no session runs this command")

@@ -77,11 +77,13 @@ pub struct ProcessRow {
     pub last_call: Option<String>,
     /// Whom its last refusal made it wait for.
     pub waits_for: Option<Pid>,
+    /// Its place in the order of first sights, for those of one second; 0 until it has a row.
+    pub turn: u64,
 }
 
 const COLUMNS: &str = "pid, parent, session, kind, type, cwd, root, transcript, client_pid, \
      client_start, machine, boot, namespace, state, reason, heir, mode, started, started_unix, \
-     seen, background, denials, last_denied, in_a_row, last_call, vouched, waits_for";
+     seen, background, denials, last_denied, in_a_row, last_call, vouched, waits_for, turn";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Option<ProcessRow>> {
     let text = |i: usize| row.get::<_, Option<String>>(i);
@@ -121,6 +123,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Option<ProcessRow>> {
         last_call: text(24)?,
         vouched: if row.get::<_, i64>(25)? == 0 { Vouched::No } else { Vouched::Yes },
         waits_for: text(26)?.and_then(|p| Pid::new(&p)),
+        turn: size(row.get(27)?),
     }))
 }
 
@@ -152,7 +155,8 @@ impl Tx<'_> {
     pub fn put_process(&mut self, row: &ProcessRow) -> Result<(), StateError> {
         let sql = format!(
             "INSERT OR REPLACE INTO process({COLUMNS}) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,\
-             ?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27)"
+             ?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27, CASE WHEN ?28=0 THEN \
+             (SELECT COALESCE(MAX(turn), 0) + 1 FROM process) ELSE ?28 END)"
         );
         self.inner.prepare_cached(&sql)?.execute(params![
             row.pid.as_str(),
@@ -188,6 +192,7 @@ impl Tx<'_> {
             row.last_call,
             i64::from(row.vouched == Vouched::Yes),
             row.waits_for.as_ref().map(Pid::as_str),
+            number(row.turn),
         ])?;
         Ok(())
     }

@@ -128,6 +128,7 @@ fn restore(
             in_a_row: 0,
             last_call: None,
             waits_for: None,
+            turn: 0,
             pid,
         };
         tx.put_process(&row)?;
