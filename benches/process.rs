@@ -239,6 +239,8 @@ fn main() {
         stage.time(&octo, &seen);
         let mine = stage.write("a1", "mine.rs");
         stage.time(&octo, &mine);
+        let rival = stage.bash("a3", "true");
+        stage.time(&octo, &rival);
         let theirs = stage.write("a2", "theirs.rs");
         stage.time(&octo, &theirs);
         if lanes > 0 {
@@ -253,7 +255,7 @@ fn main() {
         alone(&stage, "allowed, path held by me", &held, &octo);
         let first: Vec<_> = (0..RUNS).map(|n| stage.write("a1", &format!("new/{n}.rs"))).collect();
         alone(&stage, "first claim", &first, &octo);
-        let denied: Vec<_> = (0..RUNS).map(|_| stage.write("a1", "theirs.rs")).collect();
+        let denied: Vec<_> = (0..RUNS).map(|_| stage.write("a3", "theirs.rs")).collect();
         alone(&stage, "denial", &denied, &octo);
         let long = long_command();
         let long = vec![stage.bash("a1", &long)];
