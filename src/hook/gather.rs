@@ -266,10 +266,10 @@ impl Gather<'_, '_, '_> {
             return Ok(Stand::Newcomer { first: None });
         }
         let since = mine.map_or(self.tx.now().tick, |m| m.since);
-        let turn = self.turn(session)?;
+        let my_turn = self.turn(session)?;
         let mut earlier = Vec::new();
         for row in others {
-            if row.wrote || (row.since, self.turn(&row.session)?) < (since, turn) {
+            if row.wrote || (row.since, self.turn(&row.session)?) < (since, my_turn) {
                 earlier.push(row.session.clone());
             }
         }

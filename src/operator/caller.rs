@@ -22,12 +22,12 @@ pub fn caller<'p>(home: &Home, picture: &'p Snapshot) -> Result<&'p Process, Ope
     };
     let busy: Vec<&Process> = family.iter().filter(busy).copied().collect();
     // Of several that are busy, this program was named in the command of one.
-    let named = |process: &&&Process| {
+    let asks = |process: &&&Process| {
         Pid::new(&process.pid).is_some_and(|pid| {
             beat::in_flight(home, &pid).values().any(|flight| *flight == Flight::Ours)
         })
     };
-    let naming: Vec<&Process> = busy.iter().filter(named).copied().collect();
+    let naming: Vec<&Process> = busy.iter().filter(asks).copied().collect();
     let candidates = if naming.is_empty() { busy } else { naming };
     match (candidates.as_slice(), family.as_slice()) {
         ([one], _) | ([], [one]) => Ok(one),
