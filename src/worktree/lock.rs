@@ -34,9 +34,18 @@ pub fn landing(places: &Places, common: &AbsPath) -> Result<Lock, TreeError> {
     wait(places, &format!("land-{}", tag(common)), &format!("landing in {common}"), WAIT)
 }
 
-/// Says whether somebody fills or removes this tree right now.
+/// Says whether somebody fills or removes this tree right now. Looks for a moment: a process that
+/// another thread is just starting holds a copy of a lock that was given back.
 pub fn tree(places: &Places, path: &AbsPath) -> Result<Taken, TreeError> {
-    attempt(places, &format!("tree-{}", tag(path)))
+    let deadline = Instant::now() + MOMENT;
+    loop {
+        match attempt(places, &format!("tree-{}", tag(path)))? {
+            Taken::Theirs if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            taken => return Ok(taken),
+        }
+    }
 }
 
 /// Waits for a tree's lock.
@@ -60,6 +69,9 @@ pub fn hex(bytes: &[u8]) -> String {
         text
     })
 }
+
+/// Longer than a process takes to begin, shorter than anybody notices.
+const MOMENT: Duration = Duration::from_millis(200);
 
 /// How long octo's own work on a repository is waited for.
 pub const WAIT: Duration = Duration::from_secs(30);
