@@ -139,26 +139,7 @@ fn written_paths(context: &Context<'_>, tool: Tool) -> Vec<AbsPath> {
     }
     let disk = Disk::new(context.home.user(), &context.payload.cwd, context.settings.clone());
     let effects = observe::effects(&context.payload, &disk).unwrap_or_default();
-    effects
-        .iter()
-        .filter_map(|e| match e {
-            Effect::Write { path } | Effect::Remove { path } => Some(path.clone()),
-            Effect::Check { .. }
-            | Effect::Meta { .. }
-            | Effect::Stage { .. }
-            | Effect::Unstage { .. }
-            | Effect::Commit { .. }
-            | Effect::Tree { .. }
-            | Effect::Pathspec { .. }
-            | Effect::Head { .. }
-            | Effect::Sequencer { .. }
-            | Effect::Stash { .. }
-            | Effect::Branch { .. }
-            | Effect::Worktree { .. }
-            | Effect::Operator(_)
-            | Effect::Opaque { .. } => None,
-        })
-        .collect()
+    effects.iter().filter_map(Effect::changed).cloned().collect()
 }
 
 /// The caller's lanes this call may have written: the named ones, or after a command all of its

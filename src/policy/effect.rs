@@ -237,6 +237,28 @@ impl Effect {
         }
     }
 
+    /// The file or folder whose content it replaces or takes away.
+    #[must_use]
+    pub fn changed(&self) -> Option<&AbsPath> {
+        match self {
+            Self::Write { path } | Self::Remove { path } => Some(path),
+            Self::Check { .. }
+            | Self::Meta { .. }
+            | Self::Stage { .. }
+            | Self::Unstage { .. }
+            | Self::Commit { .. }
+            | Self::Tree { .. }
+            | Self::Pathspec { .. }
+            | Self::Head { .. }
+            | Self::Sequencer { .. }
+            | Self::Stash { .. }
+            | Self::Branch { .. }
+            | Self::Worktree { .. }
+            | Self::Operator(_)
+            | Self::Opaque { .. } => None,
+        }
+    }
+
     /// The single path it is about.
     #[must_use]
     pub fn path(&self) -> Option<&AbsPath> {

@@ -7,23 +7,7 @@ use crate::policy::lane::AbsPath;
 
 /// An effect, and what it means for the repository when it falls into a git directory.
 pub(super) fn translate(effect: Effect, site: &dyn Site) -> Vec<Effect> {
-    let meant = match &effect {
-        Effect::Write { path } | Effect::Remove { path } => meaning(path, site),
-        Effect::Check { .. }
-        | Effect::Meta { .. }
-        | Effect::Stage { .. }
-        | Effect::Unstage { .. }
-        | Effect::Commit { .. }
-        | Effect::Tree { .. }
-        | Effect::Pathspec { .. }
-        | Effect::Head { .. }
-        | Effect::Sequencer { .. }
-        | Effect::Stash { .. }
-        | Effect::Branch { .. }
-        | Effect::Worktree { .. }
-        | Effect::Operator(_)
-        | Effect::Opaque { .. } => None,
-    };
+    let meant = effect.changed().and_then(|path| meaning(path, site));
     std::iter::once(effect).chain(meant).collect()
 }
 
