@@ -43,7 +43,7 @@ pub fn tree(places: &Places, path: &AbsPath) -> Result<Taken, TreeError> {
             Taken::Theirs if Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            taken => return Ok(taken),
+            taken @ (Taken::Ours(_) | Taken::Theirs) => return Ok(taken),
         }
     }
 }
