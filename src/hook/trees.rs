@@ -156,7 +156,7 @@ pub fn keep(
                 };
                 let pid = context.actor.pid.clone();
                 drop(kernel.transact(|tx| {
-                    tx.journal(&pid, What::Keep, note);
+                    tx.journal(&pid, What::Keep, note.clone());
                     Ok(())
                 }));
                 if keep.whose.is_some() {
