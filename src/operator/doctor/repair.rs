@@ -4,6 +4,7 @@
 
 use std::fs;
 
+use crate::git::{self, Follow, canonical};
 use crate::journal::{self, Entry, Head, Replay};
 use crate::kernel::StateError;
 use crate::kernel::clock::{self, Now};
@@ -18,6 +19,9 @@ use crate::operator::person::name;
 use crate::policy::facts::Kind;
 use crate::policy::lane::{AbsPath, Pid, Tick};
 use crate::policy::verdict::{Note, What};
+use crate::worktree::engine::Engine;
+use crate::worktree::table::Table;
+use crate::worktree::{Registry, TreeError, TreeRow, lost};
 
 /// The files of the table that go aside together.
 const PARTS: &[&str] = &["", "-journal", "-wal", "-shm"];
@@ -27,6 +31,8 @@ pub(super) fn rebuild(context: &Context) -> Done {
         .ok_or_else(|| OperatorError::new(Trouble::Missing, "there is no home directory"))?;
     let (entries, heads) = record(&home)?;
     home.create().map_err(|why| OperatorError::file(home.dir(), &why))?;
+    // The journals tell of lanes, not of worktrees: rows that can still be read are taken along.
+    let trees = Table::new(home.clone(), context.settings.lease_seconds).rows(None);
     let aside = set_aside(&home)?;
     let mut kernel = Kernel::rebuild(&home, OPERATOR_PATIENCE)?;
     let now = clock::now();
@@ -39,6 +45,29 @@ pub(super) fn rebuild(context: &Context) -> Done {
         "rebuilt from {} journals: {lanes} lanes, {custody} uncommitted paths",
         heads.len()
     ));
+    drop(kernel);
+    take_back(context, &home, &trees.unwrap_or_default())
+}
+
+/// Gives the new table its worktrees: the rows that were read, then those that stand without one.
+fn take_back(context: &Context, home: &Home, rows: &[TreeRow]) -> Done {
+    let Some(engine) = Engine::new(home, Some(&context.project)) else { return Ok(()) };
+    let ctx = engine.context();
+    for row in rows {
+        ctx.registry.put(row).map_err(TreeError::from)?;
+        if row.stands() && row.name.is_none() {
+            ctx.registry.sent(&row.session, &row.main, &row.path).map_err(TreeError::from)?;
+        }
+    }
+    let common = canonical(&context.project, Follow::All).as_ref().and_then(git::root_of);
+    for found in lost::find(&ctx, common.map(|root| root.common).as_ref())? {
+        match lost::take_back(&ctx, &found) {
+            Ok(row) => {
+                context.screen.say(&format!("{} is session {}'s again", row.path, row.session));
+            }
+            Err(why) => context.screen.say(&format!("{} stays without a row: {why}", found.path)),
+        }
+    }
     Ok(())
 }
 
