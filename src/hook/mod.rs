@@ -15,6 +15,7 @@ pub mod gather;
 pub mod input;
 #[cfg(test)]
 mod interleaving;
+pub mod keeping;
 pub mod lifecycle;
 pub mod loose;
 mod mcp;

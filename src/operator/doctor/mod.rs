@@ -7,6 +7,7 @@ mod kernel;
 pub(super) mod machine;
 mod program;
 mod repair;
+mod repository;
 mod scene;
 mod wiring;
 
@@ -141,6 +142,7 @@ fn examine(context: &Context) -> Vec<Finding> {
     findings.extend(wiring::check(context));
     findings.extend(machine::check(context));
     findings.extend(kernel::check(context));
+    findings.extend(repository::check(context));
     findings.extend(config(context));
     findings.extend(attack::check(context));
     findings
