@@ -15,8 +15,10 @@ pub mod gather;
 pub mod input;
 #[cfg(test)]
 mod interleaving;
+pub mod keeping;
 pub mod lifecycle;
 pub mod loose;
+mod mcp;
 pub mod notify;
 pub mod observe;
 pub mod off;

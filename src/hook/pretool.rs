@@ -8,13 +8,13 @@ use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
 use super::{
-    arms, claims, delegate, fencing, floor, notify, once, refuse, register, reply, trees, whose,
+    arms, claims, delegate, fencing, floor, keeping, notify, once, refuse, register, reply, whose,
 };
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
-use crate::kernel::store::{CallRow, Kernel, Make, PATIENCE, ProcessRow, Tx};
-use crate::kernel::{StateError, log};
+use crate::kernel::store::{CallRow, Kernel, ProcessRow, Tx};
+use crate::kernel::{StateError, log, reserve};
 use crate::policy::facts::{Arms, Effect, Facts};
 use crate::policy::rules::{self, ALL_GATES, Gate};
 use crate::policy::verdict::{Denial, Outcome, Verdict};
@@ -130,7 +130,7 @@ fn judge(
     tool: Tool,
     silent: u64,
 ) -> Result<Reply, StateError> {
-    let mut kernel = Kernel::open(&context.home, Make::IfAbsent, PATIENCE)?;
+    let mut kernel = context.kernel()?;
     let mut still = gather::still(effects, context, disk);
     still.floor = floor::facts(effects, context);
     still.fenced = fencing::standing(context);
@@ -204,7 +204,9 @@ fn decide(
             }
             // A name that does not judge lanes must not take any: it would take a live one.
             if gates(context.role).contains(&Gate::Lane) {
-                claims::take(tx, context, &mut registry, &gathered.facts, effects, &outcome)?;
+                let facts = &gathered.facts;
+                let unowned = claims::take(tx, context, &mut registry, facts, effects, &outcome)?;
+                outcome.keeps.extend(keeping::overwritten(&unowned, facts));
             }
             if !once::keeps(tx, context, call.as_deref(), &outcome)? {
                 outcome.keeps.clear();
@@ -302,7 +304,7 @@ fn finish(
         Verdict::Allow => {
             let mut words = settled.notices.clone();
             words.extend(settled.outcome.notices.iter().cloned());
-            match trees::keep(context, kernel, &settled.outcome) {
+            match keeping::keep(context, kernel, &settled.outcome) {
                 Ok(kept) => words.extend(kept),
                 Err(refusal) => {
                     words.insert(0, refusal);
@@ -325,6 +327,10 @@ fn without_state(
     effects: &[Effect],
     error: &StateError,
 ) -> Reply {
+    if matches!(error, StateError::Full(_)) {
+        // Something beside the table found no room; the next call shall.
+        reserve::give_up(&context.home);
+    }
     if effects.is_empty() {
         // Nothing that could meet anybody: a broken table is no reason to refuse a look around.
         log::report(&context.home, context.now, &error.to_string());

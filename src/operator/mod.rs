@@ -42,6 +42,7 @@ pub mod tree_door;
 pub mod uninstall;
 pub mod worktree;
 pub mod worktree_init;
+pub mod worktree_jobs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

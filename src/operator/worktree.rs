@@ -10,10 +10,11 @@ use super::person::require_person;
 use super::screen::{age, harmless};
 use super::table::{Column, Lean, lay_out};
 use super::tree_door::Door;
+use super::worktree_jobs::{self, Work};
 use crate::config::Origin;
 use crate::git::{self, Follow, canonical};
 use crate::policy::lane::Pid;
-use crate::worktree::reap::{Fate, Gone, Risk, judge, reap, reclaim, survey};
+use crate::worktree::reap::{Fate, Gone, Risk, judge, reclaim, survey};
 use crate::worktree::view::{self, Sizes, TreeView};
 use crate::worktree::{Pin, TreeError, TreeRow, care, engine};
 
@@ -77,21 +78,9 @@ pub enum Verb {
     },
     /// Approves the setup commands that this project's file names.
     Approve,
-    /// Fills a registered tree and sets it up (a detached process).
-    #[command(hide = true)]
-    Prepare {
-        /// Its folder.
-        path: std::path::PathBuf,
-    },
-    /// Brings a tree's work home after its session has ended (a detached process).
-    #[command(hide = true)]
-    Land {
-        /// Its folder.
-        path: std::path::PathBuf,
-    },
-    /// The safe part of a clean-up (a detached process).
-    #[command(hide = true)]
-    Reap,
+    /// What octo starts in a process of its own.
+    #[command(flatten)]
+    Job(Work),
 }
 
 /// Which trees are listed, and how.
@@ -148,35 +137,16 @@ pub fn run(args: &WorktreeArgs, context: &Context) -> Done {
         Verb::Adopt { path, session } => adopt(context, path, session),
         Verb::Repair { path } => repair(context, path),
         Verb::Approve => approve(context),
-        Verb::Prepare { path } => {
-            let door = engine_only(context)?;
-            let path = canonical(path, Follow::All).ok_or_else(|| missing(path))?;
-            door.prepare(&path)?;
-            Ok(())
-        }
-        Verb::Land { path } => {
-            let path = canonical(path, Follow::All).ok_or_else(|| missing(path))?;
-            let saved = engine_only(context)?.land(&path, context.settings.land)?;
-            context.screen.say(&harmless(&saved.outcome.to_string()));
-            Ok(())
-        }
-        Verb::Reap => {
-            let engine = engine_only(context)?;
-            let by = Pid::new(engine::REAPER).ok_or_else(|| missing(&context.home))?;
-            for line in reap(&engine.context(), &by)? {
-                context.screen.say(&line);
-            }
-            Ok(())
-        }
+        Verb::Job(work) => worktree_jobs::run(work, context),
     }
 }
 
-fn engine_only(context: &Context) -> Result<engine::Engine, OperatorError> {
+pub(super) fn engine_only(context: &Context) -> Result<engine::Engine, OperatorError> {
     let home = crate::kernel::home::Home::of(&context.home);
     engine::Engine::new(&home, Some(&context.project)).ok_or_else(|| missing(&context.home))
 }
 
-fn missing(path: &std::path::Path) -> OperatorError {
+pub(super) fn missing(path: &std::path::Path) -> OperatorError {
     OperatorError::new(Trouble::Missing, format!("{}: no such place", path.display()))
 }
 

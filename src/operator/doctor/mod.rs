@@ -7,6 +7,7 @@ mod kernel;
 pub(super) mod machine;
 mod program;
 mod repair;
+mod repository;
 mod scene;
 mod wiring;
 
@@ -18,6 +19,9 @@ use super::context::Context;
 use super::error::{Done, OperatorError, Trouble};
 use super::person::require_person;
 use super::screen::{Tone, harmless};
+use crate::kernel::home::Home;
+use crate::kernel::reserve;
+use crate::kernel::store::{Kernel, Make, OPERATOR_PATIENCE};
 
 /// Checks the whole installation, with a real attack through the installed entries.
 #[derive(Debug, Args, Default)]
@@ -29,7 +33,7 @@ pub struct DoctorArgs {
     /// Rebuild the process table from the journals; the old one is kept beside it.
     #[arg(long)]
     pub repair: bool,
-    /// Mend what is safe: program, links, wiring drift, modes.
+    /// Mend what is safe: program, names, wiring drift, modes, second names, the reserve.
     #[arg(long)]
     pub fix: bool,
     /// Also start the client itself, in a temporary home without a network, once for each of its
@@ -63,6 +67,10 @@ pub enum Mend {
     Wiring,
     /// Make the kernel's folder private.
     Modes,
+    /// Keep room back for a full disk again.
+    Reserve,
+    /// Give the kernel's files bytes of their own.
+    Links,
 }
 
 /// One finding.
@@ -134,6 +142,7 @@ fn examine(context: &Context) -> Vec<Finding> {
     findings.extend(wiring::check(context));
     findings.extend(machine::check(context));
     findings.extend(kernel::check(context));
+    findings.extend(repository::check(context));
     findings.extend(config(context));
     findings.extend(attack::check(context));
     findings
@@ -159,10 +168,17 @@ fn mend(findings: &[Finding], context: &Context) -> Result<bool, OperatorError> 
     if asked(Mend::Wiring) {
         wiring::mend(context)?;
     }
-    if asked(Mend::Modes)
-        && let Some(home) = crate::kernel::home::Home::discover()
-    {
-        home.create().map_err(|why| OperatorError::file(home.dir(), &why))?;
+    if let Some(home) = Home::discover() {
+        let failed = |why| OperatorError::file(home.dir(), &why);
+        if asked(Mend::Modes) {
+            home.create().map_err(failed)?;
+        }
+        if asked(Mend::Reserve) {
+            reserve::keep(&home).map_err(failed)?;
+        }
+        if asked(Mend::Links) {
+            Kernel::open(&home, Make::Never, OPERATOR_PATIENCE)?.part_links()?;
+        }
     }
     Ok(findings.iter().any(|finding| finding.mend.is_some()))
 }
