@@ -124,11 +124,11 @@ fn without_any_room_nobody_is_locked_out_and_no_lane_opens() {
     let (reserve, beats) = (place.kernel("reserve"), place.kernel("beat"));
     let (reserve, beats) = (reserve.display(), beats.display());
     let Some(told) = stage.play(&format!(
-        r#"
+        r"
         rm {reserve}; full; ask held {held}; ask look {look}
         touch -d '-2000 seconds' {beats}/holder
         ask alone-look {look}; ask alone-write {write}; ask alone-delete {delete}
-        "#
+        "
     )) else {
         return;
     };

@@ -104,11 +104,11 @@ mod tests {
     use crate::policy::verdict::{After, Note, What};
 
     /// A segment of `count` lines that follows `after`, and how the next one names it.
-    fn segment(number: Option<u64>, after: Option<After>, count: u64) -> (Part, After) {
+    fn segment(number: Option<u64>, after: Option<&After>, count: u64) -> (Part, After) {
         let (mut text, mut head) = (String::new(), Head::default());
         for n in 0..count {
             let target = Some(format!("/w/{number:?}/{n}"));
-            let after = after.clone().filter(|_| n == 0);
+            let after = after.filter(|_| n == 0).cloned();
             let entry = Entry {
                 seq: n + 1,
                 at: 100,
@@ -129,8 +129,8 @@ mod tests {
 
     fn three() -> (Vec<Part>, Head) {
         let (one, end) = segment(Some(1), None, 3);
-        let (two, end) = segment(Some(2), Some(end), 4);
-        let (live, end) = segment(None, Some(end), 2);
+        let (two, end) = segment(Some(2), Some(&end), 4);
+        let (live, end) = segment(None, Some(&end), 2);
         (vec![one, two, live], Head { seq: end.seq, seal: end.seal, bytes: end.bytes })
     }
 
@@ -177,7 +177,7 @@ mod tests {
     fn a_kill_between_two_segments_is_no_flaw() {
         let (one, end) = segment(Some(1), None, 3);
         let head = Head { seq: end.seq, seal: end.seal.clone(), bytes: end.bytes };
-        let (live, _) = segment(None, Some(end), 2);
+        let (live, _) = segment(None, Some(&end), 2);
         let read = read_all(&[one.clone(), live], Some(&head), 1);
         assert!(read.flaws.is_empty() && read.unsure == 2, "{:?}", read.flaws);
         assert!(read_all(&[one], Some(&head), 1).flaws.is_empty());

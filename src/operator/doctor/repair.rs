@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use crate::journal::{self, Entry, Head, Part, Replay};
+use crate::journal::{self, Entry, Head, Life, Part, Replay};
 use crate::kernel::StateError;
 use crate::kernel::clock::{self, Now};
 use crate::kernel::home::Home;
@@ -106,36 +106,10 @@ fn restore(
     let boot = now.unix.saturating_sub(now.tick.0);
     let tick = |at: u64, tick: u64| if at >= boot { Tick(tick) } else { Tick(0) };
     for (pid, life) in &replay.processes {
-        let Some(pid) = Pid::new(pid) else { continue };
-        let session = life.session.as_deref().and_then(Pid::new).unwrap_or_else(|| pid.clone());
-        let row = ProcessRow {
-            parent: life.parent.as_deref().and_then(Pid::new),
-            kind: if session == pid { Kind::Session } else { Kind::Agent },
-            session,
-            agent_type: life.agent_type.clone(),
-            cwd: None,
-            root: None,
-            transcript: None,
-            client: None,
-            vouched: Vouched::No,
-            place: tx.place().clone(),
-            state: if life.ended { State::Ended } else { State::Open },
-            reason: None,
-            heir: None,
-            mode: None,
-            started: tick(life.at, now.tick.0.saturating_sub(now.unix.saturating_sub(life.at))),
-            started_unix: life.at,
-            seen: now.tick,
-            background: false,
-            denials: 0,
-            last_denied: None,
-            in_a_row: 0,
-            last_call: None,
-            waits_for: None,
-            turn: 0,
-            pid,
-        };
-        tx.put_process(&row)?;
+        let started = tick(life.at, now.tick.0.saturating_sub(now.unix.saturating_sub(life.at)));
+        if let Some(row) = process(tx, pid, life, started) {
+            tx.put_process(&row)?;
+        }
     }
     let mut counts = (0, 0);
     for ((path, _), claim) in &replay.lanes {
@@ -182,6 +156,39 @@ fn restore(
         tx.journal(&operator, What::Override, note);
     }
     Ok(counts)
+}
+
+/// A process as the journals tell it. Where its client is they do not say.
+fn process(tx: &Tx<'_>, pid: &str, life: &Life, started: Tick) -> Option<ProcessRow> {
+    let pid = Pid::new(pid)?;
+    let session = life.session.as_deref().and_then(Pid::new).unwrap_or_else(|| pid.clone());
+    Some(ProcessRow {
+        parent: life.parent.as_deref().and_then(Pid::new),
+        kind: if session == pid { Kind::Session } else { Kind::Agent },
+        session,
+        agent_type: life.agent_type.clone(),
+        cwd: None,
+        root: None,
+        transcript: None,
+        client: None,
+        vouched: Vouched::No,
+        place: tx.place().clone(),
+        state: if life.ended { State::Ended } else { State::Open },
+        reason: None,
+        heir: None,
+        mode: None,
+        started,
+        started_unix: life.at,
+        seen: tx.now().tick,
+        background: false,
+        denials: 0,
+        last_denied: None,
+        in_a_row: 0,
+        last_call: None,
+        waits_for: None,
+        turn: 0,
+        pid,
+    })
 }
 
 #[cfg(test)]
