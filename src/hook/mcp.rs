@@ -132,6 +132,8 @@ const GIT: &[(&str, &[&str], &[&str])] = &[
     ("git_commit", &["commit", "-m", "x"], &[]),
     ("git_reset", &["reset"], &["mode", "commit", "target"]),
     ("git_checkout", &["checkout"], &["branch_name", "branchOrPath", "target"]),
+    ("git_branch", &["branch"], &[]),
+    ("git_create_branch", &["branch"], &["branch_name"]),
     ("git_clean", &["clean", "-fd"], &[]),
     ("git_stash", &["stash"], &["mode"]),
     ("git_merge", &["merge"], &["branch"]),
@@ -196,7 +198,7 @@ pub(super) fn effects(name: &str, input: &Value, cwd: &str, disk: &Disk) -> Vec<
     if let Some(row) = ROWS.iter().find(|row| row.tool == tool) {
         return row_effects(row, input, cwd, disk);
     }
-    if only_reads(tool) {
+    if only_reads(tool.strip_prefix("git_").unwrap_or(tool)) {
         return Vec::new();
     }
     let mut texts = Vec::new();

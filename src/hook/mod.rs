@@ -12,6 +12,8 @@ pub mod fencing;
 pub mod floor;
 pub mod fork;
 pub mod gather;
+#[cfg(test)]
+mod heirs;
 pub mod input;
 #[cfg(test)]
 mod interleaving;
@@ -27,6 +29,8 @@ pub mod posttool;
 pub mod pretool;
 pub mod refuse;
 pub mod register;
+#[cfg(test)]
+mod rehearsal;
 pub mod reply;
 pub mod site;
 pub mod start;

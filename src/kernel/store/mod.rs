@@ -3,6 +3,7 @@
 //! claim and never a claim without a line.
 
 mod claims;
+pub(crate) mod fault;
 mod journals;
 mod process;
 mod records;
@@ -175,7 +176,6 @@ impl Kernel {
         };
         let out = work(&mut tx)?;
         tx.write_journals()?;
-        #[cfg(test)]
         fault::strike()?;
         tx.inner.commit()?;
         drop(guard);
@@ -385,41 +385,5 @@ fn lock(path: &Path, patience: Duration) -> Result<File, StateError> {
         }
         thread::sleep(pause);
         pause = (pause * 3 / 2).min(LONGEST_PAUSE);
-    }
-}
-
-/// Deaths between the journals and the commit, as a test orders them.
-#[cfg(test)]
-pub(crate) mod fault {
-    use std::cell::Cell;
-    use std::path::PathBuf;
-
-    use super::StateError;
-
-    thread_local! {
-        static DUE: Cell<bool> = const { Cell::new(false) };
-    }
-
-    /// Whether the order was carried out.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(crate) enum Struck {
-        /// It was.
-        Yes,
-        /// No transaction came so far.
-        No,
-    }
-
-    /// The next transaction of this thread dies when its lines are written.
-    pub(crate) fn arm() {
-        DUE.set(true);
-    }
-
-    /// Takes the order back.
-    pub(crate) fn disarm() -> Struck {
-        if DUE.take() { Struck::No } else { Struck::Yes }
-    }
-
-    pub(super) fn strike() -> Result<(), StateError> {
-        if DUE.take() { Err(StateError::Locked(PathBuf::from("killed"))) } else { Ok(()) }
     }
 }
