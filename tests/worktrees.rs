@@ -3,69 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::machine::Machine;
-use crate::support::puppet::Puppet;
-use crate::support::reply::{Reply, Verdict};
-use crate::support::repo::Repo;
-
-struct Place {
-    machine: Machine,
-    repo: Repo,
-}
-
-impl Place {
-    fn new() -> Self {
-        let machine = Machine::new();
-        let files =
-            [("a.txt", "a\n"), ("b.txt", "b\n"), ("lib/c.rs", "c\n"), (".gitignore", ".env\n")];
-        let repo = machine.repo("app", &files);
-        Self { machine, repo }
-    }
-
-    fn session(&self, id: &str) -> Puppet<'_> {
-        let session = self.machine.session(id, &self.repo.root);
-        session.start();
-        session
-    }
-
-    fn tree(&self, id: &str) -> PathBuf {
-        self.machine.home.join(".octorato/arm/app").join(id)
-    }
-
-    /// A person's command in a folder: no session is among its ancestors.
-    fn octo(&self, folder: &Path, words: &[&str]) -> Reply {
-        self.person("octo", folder, words)
-    }
-
-    fn person(&self, program: &str, folder: &Path, words: &[&str]) -> Reply {
-        let mut command = self.machine.command("setsid");
-        let line = r#""$0" "$@"; echo "code $?" >&2"#;
-        let program = self.machine.bin.join(program);
-        let command = command.args(["--fork", "sh", "-c", line]).arg(program).args(words);
-        let mut reply: Reply = command.current_dir(folder).output().unwrap().into();
-        let (rest, code) = reply.stderr.rsplit_once("code ").unwrap();
-        reply.code = code.trim().parse().ok();
-        reply.stderr = rest.to_owned();
-        reply
-    }
-
-    fn init(&self, id: &str) -> Reply {
-        let root = self.repo.root.to_str().unwrap();
-        let words = ["--session-id", id, "worktree-init", "--repo", root];
-        self.person("octo-dim", &self.repo.root, &words)
-    }
-}
-
-fn reason(reply: &Reply) -> String {
-    match reply.verdict() {
-        Verdict::Deny(reason) => reason,
-        Verdict::Pass => panic!("it passed"),
-    }
-}
+use crate::support::place::{Place, reason};
 
 #[test]
 fn a_newcomers_first_write_is_sent_to_a_tree_of_its_own() {

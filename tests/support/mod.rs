@@ -10,6 +10,7 @@ pub(crate) mod heard;
 pub(crate) mod http;
 pub(crate) mod machine;
 pub(crate) mod office;
+pub(crate) mod place;
 pub(crate) mod puppet;
 pub(crate) mod reply;
 pub(crate) mod repo;
