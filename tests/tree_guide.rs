@@ -6,12 +6,12 @@ use std::fs;
 use std::path::Path;
 
 use crate::front_page::readme_says;
-use crate::support::place::Place;
+use crate::support::yard::Yard;
 
 const ID: &str = "3f2a91c0";
 
 struct Guide {
-    place: Place,
+    place: Yard,
     text: String,
 }
 
@@ -35,7 +35,7 @@ impl Guide {
 
 #[test]
 fn the_guide_says_what_each_verb_says() {
-    let mut guide = Guide { place: Place::new(), text: String::new() };
+    let mut guide = Guide { place: Yard::new(), text: String::new() };
     let app = guide.place.repo.root.clone();
     let tree = guide.place.tree(ID);
     guide.types(&app, &format!("octo-dim --session-id {ID} worktree-init --repo ~/proj/app"));

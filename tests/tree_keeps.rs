@@ -5,12 +5,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::support::place::Place;
 use crate::support::reply::Reply;
+use crate::support::yard::Yard;
 
 /// The one snapshot that is not among the `known` ones, which it joins.
 #[track_caller]
-fn newest(place: &Place, known: &mut Vec<String>) -> String {
+fn newest(place: &Yard, known: &mut Vec<String>) -> String {
     let keeps = place.keeps();
     let names = keeps.iter().map(|keep| keep["name"].as_str().unwrap().to_owned());
     let fresh: Vec<String> = names.filter(|name| !known.contains(name)).collect();
@@ -20,7 +20,7 @@ fn newest(place: &Place, known: &mut Vec<String>) -> String {
 }
 
 #[track_caller]
-fn back(place: &Place, words: &[&str]) -> Reply {
+fn back(place: &Yard, words: &[&str]) -> Reply {
     let words: Vec<&str> = ["keep", "restore"].iter().chain(words).copied().collect();
     let done = place.octo(&place.repo.root, &words);
     assert_eq!(done.code, Some(0), "{done:?}");
@@ -33,7 +33,7 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn a_branch_keeps_its_commits_by_whatever_verb_it_goes() {
-    let place = Place::new();
+    let place = Yard::new();
     let session = place.session("s-1");
     let mut known = Vec::new();
     for (n, verb) in
@@ -63,7 +63,7 @@ fn a_branch_keeps_its_commits_by_whatever_verb_it_goes() {
 
 #[test]
 fn entries_of_the_stash_come_back_in_their_order() {
-    let place = Place::new();
+    let place = Yard::new();
     for text in ["one\n", "two\n"] {
         place.repo.put("a.txt", text);
         place.repo.git(&["stash", "push", "--quiet", "--message", text.trim()]);
@@ -83,7 +83,7 @@ fn entries_of_the_stash_come_back_in_their_order() {
 
 #[test]
 fn ignored_files_that_no_tool_built_come_back_closed_as_they_were() {
-    let place = Place::new();
+    let place = Yard::new();
     place.repo.put(".gitignore", ".env\nnode_modules/\nlogs/\n");
     place.repo.git(&["commit", "--quiet", "--all", "--message", "ignore"]);
     let session = place.session("s-1");
@@ -111,7 +111,7 @@ fn ignored_files_that_no_tool_built_come_back_closed_as_they_were() {
 
 #[test]
 fn more_than_is_held_is_said() {
-    let place = Place::new();
+    let place = Yard::new();
     place.repo.put(".gitignore", "blob/\n");
     place.repo.git(&["commit", "--quiet", "--all", "--message", "ignore"]);
     for n in 0..2_100 {
@@ -126,7 +126,7 @@ fn more_than_is_held_is_said() {
 
 #[test]
 fn a_persons_uncommitted_file_outlives_an_agents_first_write() {
-    let place = Place::new();
+    let place = Yard::new();
     let session = place.session("s-1");
     // What git has as it is needs no snapshot.
     assert!(!session.write(&place.repo.at("a.txt"), "the agent's\n").denied());
@@ -151,7 +151,7 @@ fn a_persons_uncommitted_file_outlives_an_agents_first_write() {
 #[test]
 fn a_worktree_that_goes_leaves_everything_it_alone_had() {
     for command in ["git worktree remove --force ../wt", "rm -rf ../wt"] {
-        let place = Place::new();
+        let place = Yard::new();
         place.repo.git(&["worktree", "add", "--quiet", "../wt"]);
         let tree = place.repo.root.with_file_name("wt");
         fs::write(tree.join("a.txt"), "changed there\n").unwrap();
@@ -171,7 +171,7 @@ fn a_worktree_that_goes_leaves_everything_it_alone_had() {
 
 #[test]
 fn snapshots_are_let_go_by_age_and_size_and_only_for_a_person() {
-    let place = Place::new();
+    let place = Yard::new();
     place.repo.put("a.txt", "a person's\n");
     place.session("s-1").bash("git checkout -q -- .").well();
     let name = newest(&place, &mut Vec::new());

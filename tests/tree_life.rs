@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::support::eventually;
-use crate::support::place::{Place, reason};
 use crate::support::puppet::Puppet;
 use crate::support::reply::Reply;
 use crate::support::repo::Repo;
+use crate::support::yard::{Yard, reason};
 
-impl Place {
+impl Yard {
     /// A session at work in its own tree, with one change it has not committed.
     fn at_work(&self, id: &str) -> (PathBuf, Puppet<'_>) {
         let tree = self.made(id);
@@ -50,7 +50,7 @@ fn told(session: &Puppet<'_>) -> String {
 
 #[test]
 fn a_projects_setup_waits_for_a_person_who_approves_exactly_that_text() {
-    let place = Place::new();
+    let place = Yard::new();
     let setup = |command: &str| {
         place.repo.put(".octo.toml", &format!("[worktree]\nsetup = [\"{command}\"]\n"));
         place.repo.put(".gitignore", ".env\nbuilt.txt\n");
@@ -78,7 +78,7 @@ fn a_projects_setup_waits_for_a_person_who_approves_exactly_that_text() {
 
 #[test]
 fn a_setup_that_fails_leaves_a_usable_tree_and_says_so_everywhere() {
-    let place = Place::new();
+    let place = Yard::new();
     place.machine.configure("[worktree]\nsetup = [\"echo no luck >&2; exit 3\"]\n");
     let (_, session) = place.at_work("s-1");
     let shown = place.shown("s-1", "failed, usable");
@@ -92,7 +92,7 @@ fn a_setup_that_fails_leaves_a_usable_tree_and_says_so_everywhere() {
 
 #[test]
 fn where_no_tree_can_be_made_a_plain_copy_serves() {
-    let place = Place::new();
+    let place = Yard::new();
     place.machine.configure("fallback = \"~/copies\"\n");
     fs::write(place.machine.home.join(".octorato"), "in the way").unwrap();
     place.session("first").holds(&place.repo.at("a.txt"), "first's\n");
@@ -111,7 +111,7 @@ fn where_no_tree_can_be_made_a_plain_copy_serves() {
 
 #[test]
 fn required_isolation_that_fails_stops_the_prompt_until_it_is_mended() {
-    let place = Place::new();
+    let place = Yard::new();
     place.machine.configure("require = true\n");
     let way = place.machine.home.join(".octorato");
     fs::write(&way, "in the way").unwrap();
@@ -136,7 +136,7 @@ fn required_isolation_that_fails_stops_the_prompt_until_it_is_mended() {
 
 #[test]
 fn at_its_end_a_sessions_work_goes_where_the_setting_says() {
-    let place = Place::new();
+    let place = Yard::new();
     place.machine.configure("land = \"auto\"\n");
     place.at_work("s-auto").1.end();
     place.state_is("s-auto", "landed");
@@ -165,7 +165,7 @@ fn at_its_end_a_sessions_work_goes_where_the_setting_says() {
 }
 
 /// A host's program that notes how it was called.
-fn host(place: &Place, name: &str, says: &str) -> PathBuf {
+fn host(place: &Yard, name: &str, says: &str) -> PathBuf {
     let notes = place.machine.home.join(format!("{name}-called"));
     let text = format!("#!/bin/sh\necho \"$PWD: $*\" >> {}\n{says}\n", notes.display());
     let program = place.machine.bin.join(name);
@@ -174,7 +174,7 @@ fn host(place: &Place, name: &str, says: &str) -> PathBuf {
     notes
 }
 
-fn remote(place: &Place, url: &str) -> Repo {
+fn remote(place: &Yard, url: &str) -> Repo {
     let bare = place.machine.home.join("up.git");
     place.repo.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
     place.repo.git(&["remote", "add", "origin", url]);
@@ -184,7 +184,7 @@ fn remote(place: &Place, url: &str) -> Repo {
 
 #[test]
 fn a_request_is_opened_by_the_hosts_own_program() {
-    let place = Place::new();
+    let place = Yard::new();
     let up = remote(&place, "https://name:secret@github.com/o/r.git");
     let called = host(&place, "gh", "echo https://github.com/o/r/pull/7");
     place.machine.configure("land = \"pr\"\n");
@@ -211,7 +211,7 @@ fn a_request_is_opened_by_the_hosts_own_program() {
 
 #[test]
 fn without_the_hosts_program_the_exact_command_and_address_are_printed() {
-    let place = Place::new();
+    let place = Yard::new();
     remote(&place, "git@gitlab.com:group/r.git");
     let (tree, _) = place.at_work("s-1");
     let said = well(place.octo(&tree, &["save", "--pr"])).stdout;
@@ -225,7 +225,7 @@ fn without_the_hosts_program_the_exact_command_and_address_are_printed() {
 
 #[test]
 fn ports_and_container_names_are_a_trees_own_and_free_again_after_it() {
-    let place = Place::new();
+    let place = Yard::new();
     place.machine.configure("[worktree]\nports = 4\n");
     let told = |tree: &Path| fs::read_to_string(tree.join(".env.octo")).unwrap();
     let (one, two) = (told(&place.made("s-1")), told(&place.made("s-2")));
@@ -249,7 +249,7 @@ fn ports_and_container_names_are_a_trees_own_and_free_again_after_it() {
 
 #[test]
 fn archive_saves_then_lays_to_rest_and_recreate_brings_it_back() {
-    let place = Place::new();
+    let place = Yard::new();
     let tree = place.made("s-1");
     fs::write(tree.join("b.txt"), "s-1's\n").unwrap();
     fs::write(tree.join(".env"), "OWN=1\n").unwrap();
@@ -275,7 +275,7 @@ fn archive_saves_then_lays_to_rest_and_recreate_brings_it_back() {
 
 #[test]
 fn reclaim_shows_first_and_takes_only_what_may_go() {
-    let place = Place::new();
+    let place = Yard::new();
     let reclaim = |words: &[&str]| {
         let words: Vec<&str> = ["worktree", "reclaim"].iter().chain(words).copied().collect();
         place.octo(&place.repo.root, &words)
@@ -310,7 +310,7 @@ fn reclaim_shows_first_and_takes_only_what_may_go() {
 
 #[test]
 fn a_session_whose_tree_was_handed_on_moves_and_is_told() {
-    let place = Place::new();
+    let place = Yard::new();
     let tree = place.made("s-1");
     let path = tree.to_str().unwrap();
     well(place.octo(&place.repo.root, &["worktree", "adopt", path, "--session", "s-2"]));
@@ -329,7 +329,7 @@ fn a_session_whose_tree_was_handed_on_moves_and_is_told() {
 
 #[test]
 fn trees_that_the_table_forgot_are_shown_and_repair_takes_them_back() {
-    let place = Place::new();
+    let place = Yard::new();
     let (tree, session) = place.at_work("s-1");
     session.end();
     let table = place.machine.kernel().join("table.sqlite");
@@ -354,7 +354,7 @@ fn trees_that_the_table_forgot_are_shown_and_repair_takes_them_back() {
 
 #[test]
 fn a_big_checkout_is_filled_behind_the_session_and_a_flag_of_the_call_is_not_lost() {
-    let place = Place::new();
+    let place = Yard::new();
     for n in 0..4_200 {
         place.repo.put(&format!("many/{}/{n}.txt", n % 40), "x");
     }
@@ -373,7 +373,7 @@ fn a_big_checkout_is_filled_behind_the_session_and_a_flag_of_the_call_is_not_los
 
 #[test]
 fn a_tree_stays_its_conversations_over_compaction_and_clear() {
-    let place = Place::new();
+    let place = Yard::new();
     place.session("first").holds(&place.repo.at("a.txt"), "first's\n");
     let session = place.session("s-1");
     reason(&session.write(&place.repo.at("b.txt"), "x\n"));
@@ -395,7 +395,7 @@ fn a_tree_stays_its_conversations_over_compaction_and_clear() {
 
 #[test]
 fn settings_say_who_is_isolated_and_a_folder_without_git_is_left_in_peace() {
-    let place = Place::new();
+    let place = Yard::new();
     let second = |id: &str, mode: &str| {
         let session = place.session(id);
         let call = json!({

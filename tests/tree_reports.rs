@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::support::place::Place;
 use crate::support::reply::Reply;
 use crate::support::repo::Repo;
+use crate::support::yard::Yard;
 
-fn init_in(place: &Place, folder: &Path, id: &str, more: &[&str]) -> Reply {
+fn init_in(place: &Yard, folder: &Path, id: &str, more: &[&str]) -> Reply {
     let mut words = vec!["--session-id", id, "worktree-init", "--repo", folder.to_str().unwrap()];
     words.extend(more);
     place.person("octo-dim", folder, &words)
 }
 
-fn repo_at(place: &Place, path: &Path) -> Repo {
+fn repo_at(place: &Yard, path: &Path) -> Repo {
     Repo::open(path, &place.machine.home)
 }
 
@@ -29,7 +29,7 @@ fn made(reply: &Reply) -> PathBuf {
 
 #[test]
 fn h_m95_m96_m99_every_base_is_head_or_a_refusal_and_nothing_stale_is_adopted() {
-    let place = Place::scripted("bases.sh");
+    let place = Yard::scripted("bases.sh");
     let folder = |name: &str| place.repo.root.with_file_name(name);
     for name in ["on-default", "on-feature", "detached", "shallow", "no-remote", "remote-branch"] {
         let tree = made(&init_in(&place, &folder(name), &format!("of-{name}"), &[]));
@@ -59,7 +59,7 @@ fn h_m95_m96_m99_every_base_is_head_or_a_refusal_and_nothing_stale_is_adopted() 
 
 #[test]
 fn h_m101_m104_a_session_in_a_folder_gets_its_folder_and_no_copy_of_a_copy() {
-    let place = Place::scripted("nested.sh");
+    let place = Yard::scripted("nested.sh");
     let said = init_in(&place, &place.repo.at("services/api"), "s-1", &[]);
     let here = made(&said);
     let tree = place.tree("s-1");
@@ -76,7 +76,7 @@ fn h_m101_m104_a_session_in_a_folder_gets_its_folder_and_no_copy_of_a_copy() {
 
 #[test]
 fn h_m106_m107_submodules_come_from_what_is_here_and_an_empty_one_is_named() {
-    let place = Place::scripted("submodules.sh");
+    let place = Yard::scripted("submodules.sh");
     let said = init_in(&place, &place.repo.root, "s-1", &[]);
     let tree = made(&said);
     assert_eq!(fs::read_to_string(tree.join("lib/l.txt")).unwrap(), "l\n");
@@ -88,19 +88,19 @@ fn h_m106_m107_submodules_come_from_what_is_here_and_an_empty_one_is_named() {
 
 #[test]
 fn h_m108_m109_filters_without_a_program_and_cones() {
-    let place = Place::scripted("lfs.sh");
+    let place = Yard::scripted("lfs.sh");
     let said = init_in(&place, &place.repo.root, "s-1", &[]);
     let tree = made(&said);
     assert!(fs::read_to_string(tree.join("big.bin")).unwrap().starts_with("version"));
     assert!(said.stderr.contains("git-lfs"), "{said:?}");
-    let place = Place::scripted("sparse.sh");
+    let place = Yard::scripted("sparse.sh");
     let tree = made(&init_in(&place, &place.repo.root, "s-1", &[]));
     assert!(tree.join("src/s.txt").exists() && !tree.join("docs").exists());
 }
 
 #[test]
 fn h_m112_relative_pointers_are_a_tree_like_any_other() {
-    let place = Place::new();
+    let place = Yard::new();
     let tree = place.made("s-1");
     place.script("relative.sh", &[tree.to_str().unwrap()]);
     assert_eq!(place.made("s-1"), tree);
@@ -112,7 +112,7 @@ fn h_m112_relative_pointers_are_a_tree_like_any_other() {
 
 #[test]
 fn h_m114_i_m121_j_m136_the_doctor_names_what_endangers_trees_here() {
-    let place = Place::scripted("virtual.sh");
+    let place = Yard::scripted("virtual.sh");
     place.machine.configure("[worktree]\nlocation = \"/var/tmp/trees\"\n");
     fs::write(place.repo.at(".git/index.lock"), "").unwrap();
     let doctor = place.octo(&place.repo.root, &["doctor"]);
@@ -125,7 +125,7 @@ fn h_m114_i_m121_j_m136_the_doctor_names_what_endangers_trees_here() {
 
 #[test]
 fn i_m117_git_hooks_that_a_fresh_tree_lacks_are_named() {
-    let place = Place::scripted("hookspath.sh");
+    let place = Yard::scripted("hookspath.sh");
     let said = init_in(&place, &place.repo.root, "s-1", &[]);
     made(&said);
     assert!(said.stderr.contains("git hooks are off here"), "{said:?}");
@@ -133,7 +133,7 @@ fn i_m117_git_hooks_that_a_fresh_tree_lacks_are_named() {
 
 #[test]
 fn i_m120_eight_at_once_all_get_a_tree() {
-    let place = Place::new();
+    let place = Yard::new();
     let trees: std::collections::BTreeSet<PathBuf> = std::thread::scope(|scope| {
         let runs: Vec<_> = (0..8)
             .map(|n| {
@@ -149,7 +149,7 @@ fn i_m120_eight_at_once_all_get_a_tree() {
 
 #[test]
 fn j_m123_m127_a_sweep_by_age_keeps_what_nothing_else_has() {
-    let place = Place::new();
+    let place = Yard::new();
     let kinds = [
         ("modified", "1 changed"),
         ("untracked", "1 untracked"),
@@ -186,7 +186,7 @@ fn j_m123_m127_a_sweep_by_age_keeps_what_nothing_else_has() {
 
 #[test]
 fn j_m126_an_end_deletes_nothing_whatever_the_session_left_before() {
-    let place = Place::new();
+    let place = Yard::new();
     let session = place.session("s-1");
     for name in ["one", "two"] {
         session.fire("WorktreeCreate", json!({ "name": name }));
@@ -205,7 +205,7 @@ fn j_m126_an_end_deletes_nothing_whatever_the_session_left_before() {
 
 #[test]
 fn j_m134_m135_conflicts_and_refusing_hooks_leave_everything_as_it_was() {
-    let place = Place::new();
+    let place = Yard::new();
     let tree = place.made("s-1");
     place.script("conflict.sh", &[tree.to_str().unwrap()]);
     let main = place.repo.head();
@@ -234,7 +234,7 @@ fn j_m134_m135_conflicts_and_refusing_hooks_leave_everything_as_it_was() {
 
 #[test]
 fn j_m132_k_m143_a_session_whose_ground_is_gone_is_told_the_way_back() {
-    let place = Place::new();
+    let place = Yard::new();
     let tree = place.made("s-1");
     repo_at(&place, &tree).git(&["commit", "--quiet", "--allow-empty", "--message", "kept"]);
     let there = place.machine.session("s-1", &tree);
@@ -250,7 +250,7 @@ fn j_m132_k_m143_a_session_whose_ground_is_gone_is_told_the_way_back() {
 
 #[test]
 fn j_m129_k_m138_m139_locks_of_the_living_hold_and_those_of_the_dead_do_not() {
-    let place = Place::new();
+    let place = Yard::new();
     let root = place.repo.root.to_str().unwrap().to_owned();
     let me = std::process::id().to_string();
     for what in ["gone", "standing", "initializing", "alive"] {

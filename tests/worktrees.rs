@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::place::{Place, reason};
+use crate::support::yard::{Yard, reason};
 
 #[test]
 fn a_newcomers_first_write_is_sent_to_a_tree_of_its_own() {
-    let place = Place::new();
+    let place = Yard::new();
     let first = place.session("first");
     first.holds(&place.repo.at("a.txt"), "first's\n");
     let second = place.session("second");
@@ -41,7 +41,7 @@ fn a_newcomers_first_write_is_sent_to_a_tree_of_its_own() {
 
 #[test]
 fn a_session_that_only_asks_costs_no_tree_and_eight_that_write_get_eight() {
-    let place = Place::new();
+    let place = Yard::new();
     place.session("first").holds(&place.repo.at("a.txt"), "first's\n");
     let reader = place.session("reader");
     assert!(!reader.ask("Read", &json!({ "file_path": place.repo.at("a.txt") })).denied());
@@ -69,7 +69,7 @@ fn a_session_that_only_asks_costs_no_tree_and_eight_that_write_get_eight() {
 
 #[test]
 fn m97_the_clients_own_worktrees_are_made_and_laid_to_rest() {
-    let place = Place::new();
+    let place = Yard::new();
     let session = place.session("s-1");
     let made = session.fire("WorktreeCreate", json!({ "name": "lane1" }));
     assert_eq!(made.code, Some(0), "{made:?}");
@@ -95,7 +95,7 @@ fn m97_the_clients_own_worktrees_are_made_and_laid_to_rest() {
 
 #[test]
 fn what_a_let_through_verb_throws_away_comes_back() {
-    let place = Place::new();
+    let place = Yard::new();
     place.repo.put("a.txt", "a person's own\n");
     place.repo.put("loose.txt", "never added\n");
     let session = place.session("s-1");
@@ -115,7 +115,7 @@ fn what_a_let_through_verb_throws_away_comes_back() {
 
 #[test]
 fn m160_the_command_prints_the_path_alone_and_wants_a_stable_id() {
-    let place = Place::new();
+    let place = Yard::new();
     let made = place.init("s-1");
     assert_eq!(made.stdout, format!("{}\n", place.tree("s-1").display()), "{made:?}");
     assert!(made.stderr.contains("dim/s-1 from main"), "{made:?}");
@@ -137,7 +137,7 @@ fn m160_the_command_prints_the_path_alone_and_wants_a_stable_id() {
 
 #[test]
 fn m143_m158_a_tree_follows_its_conversation() {
-    let place = Place::new();
+    let place = Yard::new();
     place.session("first").holds(&place.repo.at("a.txt"), "first's\n");
     let session = place.session("s-1");
     reason(&session.write(&place.repo.at("b.txt"), "x\n"));
@@ -157,7 +157,7 @@ fn m143_m158_a_tree_follows_its_conversation() {
 
 #[test]
 fn a_bad_day_is_told_and_the_gates_go_on() {
-    let place = Place::new();
+    let place = Yard::new();
     fs::write(place.machine.home.join(".octorato"), "in the way").unwrap();
     place.session("first").holds(&place.repo.at("a.txt"), "first's\n");
     let second = place.session("second");
@@ -170,7 +170,7 @@ fn a_bad_day_is_told_and_the_gates_go_on() {
 
 #[test]
 fn recover_holds_everything_and_tells_whose_it_is() {
-    let place = Place::new();
+    let place = Yard::new();
     let machine = &place.machine;
     machine.configure("isolation = \"off\"\n");
     let (one, two) = (place.session("one"), place.session("two"));

@@ -115,6 +115,8 @@ pub struct Retention {
     pub days: u64,
     /// Megabytes of journals.
     pub megabytes: u64,
+    /// Kilobytes of a journal's segment.
+    pub journal_kilobytes: u64,
 }
 
 /// All settings.
@@ -177,7 +179,7 @@ impl Default for Settings {
                 ports: 0,
                 min_free_mb: 512,
             },
-            retention: Retention { days: 30, megabytes: 512 },
+            retention: Retention { days: 30, megabytes: 512, journal_kilobytes: 4096 },
         }
     }
 }
@@ -252,6 +254,9 @@ impl Settings {
             ("worktree.min_free_mb", Value::Number(number)) => self.worktree.min_free_mb = *number,
             ("retention.days", Value::Number(number)) => self.retention.days = *number,
             ("retention.megabytes", Value::Number(number)) => self.retention.megabytes = *number,
+            ("retention.journal_kilobytes", Value::Number(number)) => {
+                self.retention.journal_kilobytes = *number;
+            }
             (_, _) => {}
         }
     }

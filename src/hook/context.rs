@@ -11,7 +11,7 @@ use crate::git::paths::{self, Follow};
 use crate::kernel::StateError;
 use crate::kernel::clock::{self, Now};
 use crate::kernel::home::Home;
-use crate::kernel::store::Tx;
+use crate::kernel::store::{Kernel, Make, PATIENCE, Tx};
 use crate::policy::facts::{Actor, Root};
 use crate::policy::lane::{AbsPath, Pid};
 
@@ -65,6 +65,12 @@ impl<'p> Context<'p> {
             settings,
             faults: loaded.faults,
         })
+    }
+
+    /// The kernel, made when absent, with the patience of a hook.
+    pub fn kernel(&self) -> Result<Kernel, StateError> {
+        let opened = Kernel::open(&self.home, Make::IfAbsent, PATIENCE)?;
+        Ok(opened.with_segments(self.settings.retention.journal_kilobytes))
     }
 
     /// Isolation as it holds for this session: what the settings said when it began, and

@@ -9,6 +9,7 @@ use super::context::Context;
 use super::observe::Tool;
 use crate::applet;
 use crate::git::paths::{self, Follow, Links};
+use crate::kernel::links;
 use crate::policy::facts::{Effect, FloorFacts};
 use crate::policy::lane::AbsPath;
 use crate::wiring::survey::survey;
@@ -19,8 +20,8 @@ const SETTINGS: &[&str] = &["settings.json", "settings.local.json", "managed-set
 /// The floor as it stands for these effects.
 #[must_use]
 pub fn facts(effects: &[Effect], context: &Context<'_>) -> FloorFacts {
-    let links = Links::default();
-    let canonical = |path: &Path| links.canonical(path, Follow::All);
+    let seen = Links::default();
+    let canonical = |path: &Path| seen.canonical(path, Follow::All);
     let mut floor = FloorFacts::default();
     floor.state.extend(canonical(context.home.dir()));
     let program = std::env::current_exe().ok().and_then(|p| canonical(&p));
@@ -47,8 +48,11 @@ pub fn facts(effects: &[Effect], context: &Context<'_>) -> FloorFacts {
         if is_link_of_ours(path, program.as_ref()) || is_plugin_of_ours(path, user) {
             floor.wiring.push(path.clone());
         }
+        if links::is_ours(&context.home, path.as_path()) {
+            floor.state.push(path.clone());
+        }
     }
-    settings(effects, context, &links, &mut floor);
+    settings(effects, context, &seen, &mut floor);
     floor
 }
 

@@ -6,6 +6,7 @@ use super::pretool::Settled;
 use super::{notify, reply};
 use crate::kernel::StateError;
 use crate::kernel::store::{Kernel, PresenceRow, Unmet};
+use crate::policy::facts::Kind;
 use crate::policy::lane::AbsPath;
 use crate::policy::telling;
 use crate::policy::verdict::{Denial, Note, Verdict, What};
@@ -39,7 +40,7 @@ pub fn send(
                 kernel.transact(|tx| tx.put_unmet(session, None))?;
             }
             let mut lines = vec![telling::head(denial, &settled.facts)];
-            lines.extend(ready(&made, denial, root));
+            lines.extend(ready(context, &made, denial, root));
             Ok(Sent::Told(reply::deny(&lines.join("\n"))))
         }
         Err(why) => match fall_back(context, root) {
@@ -68,7 +69,13 @@ fn fall_back(context: &Context<'_>, root: &AbsPath) -> Option<AbsPath> {
     engine.fall_back(&context.actor.session, root, folder).ok()
 }
 
-fn ready(made: &Made, denial: &Denial, root: &AbsPath) -> Vec<String> {
+/// Whether the client enters a tree of ours at once: elsewhere it asks a person first (measured).
+fn enters(context: &Context<'_>) -> bool {
+    let bypass = context.payload.permission_mode.as_deref() == Some("bypassPermissions");
+    bypass && context.actor.kind == Kind::Session
+}
+
+fn ready(context: &Context<'_>, made: &Made, denial: &Denial, root: &AbsPath) -> Vec<String> {
     let row = &made.row;
     let mut lines = vec![match &row.state {
         State::Failed { why } => {
@@ -97,6 +104,12 @@ fn ready(made: &Made, denial: &Denial, root: &AbsPath) -> Vec<String> {
         lines.push(format!("this path there: {}", row.path.join(rest)));
     }
     lines.push(format!("cd {} and go on there; bring the work home with: octo save", row.place()));
+    if enters(context) && matches!(row.state, State::Ready) {
+        lines.push(format!(
+            "the EnterWorktree tool with the path {} takes the whole session there",
+            row.path
+        ));
+    }
     lines.extend(made.notes.iter().take(8).map(|note| telling::plain(note)));
     lines
 }

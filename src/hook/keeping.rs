@@ -157,7 +157,7 @@ fn settle(
             };
             let pid = context.actor.pid.clone();
             drop(kernel.transact(|tx| {
-                tx.journal(&pid, What::Keep, note);
+                tx.journal(&pid, What::Keep, note.clone());
                 Ok(())
             }));
             if keep.whose.is_some() {

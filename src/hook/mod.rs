@@ -18,6 +18,7 @@ mod interleaving;
 pub mod keeping;
 pub mod lifecycle;
 pub mod loose;
+mod mcp;
 pub mod notify;
 pub mod observe;
 pub mod off;

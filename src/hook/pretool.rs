@@ -14,8 +14,8 @@ use super::{
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
-use crate::kernel::store::{CallRow, Kernel, Make, PATIENCE, ProcessRow, Tx};
-use crate::kernel::{StateError, log};
+use crate::kernel::store::{CallRow, Kernel, ProcessRow, Tx};
+use crate::kernel::{StateError, log, reserve};
 use crate::policy::facts::{Arms, Effect, Facts};
 use crate::policy::rules::{self, ALL_GATES, Gate};
 use crate::policy::verdict::{Denial, Outcome, Verdict};
@@ -134,7 +134,7 @@ fn judge(
     tool: Tool,
     silent: u64,
 ) -> Result<Reply, StateError> {
-    let mut kernel = Kernel::open(&context.home, Make::IfAbsent, PATIENCE)?;
+    let mut kernel = context.kernel()?;
     let mut still = gather::still(effects, context, disk);
     still.floor = floor::facts(effects, context);
     still.fenced = fencing::standing(context);
@@ -331,6 +331,10 @@ fn without_state(
     effects: &[Effect],
     error: &StateError,
 ) -> Reply {
+    if matches!(error, StateError::Full(_)) {
+        // Something beside the table found no room; the next call shall.
+        reserve::give_up(&context.home);
+    }
     if effects.is_empty() {
         // Nothing that could meet anybody: a broken table is no reason to refuse a look around.
         log::report(&context.home, context.now, &error.to_string());

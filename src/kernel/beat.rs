@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::home::{Home, open_private};
+use super::reserve;
 use crate::policy::lane::Pid;
 
 /// Read at most this much of the file's end.
@@ -52,6 +53,10 @@ pub fn touch(home: &Home, pid: &Pid, call: Option<(&str, Flight)>, unix: u64) ->
             home.create()?;
             open_private(&path)?
         }
+        Err(e) if is_full(&e) => {
+            reserve::give_up(home);
+            open_private(&path)?
+        }
         Err(e) => return Err(e),
     };
     let meta = file.metadata()?;
@@ -82,10 +87,19 @@ pub fn touch(home: &Home, pid: &Pid, call: Option<(&str, Flight)>, unix: u64) ->
                 },
             },
         )?;
-    } else {
-        file.write_all(line.as_bytes())?;
+    } else if let Err(e) = file.write_all(line.as_bytes()) {
+        // A live process must not fall silent because the disk is full.
+        if !is_full(&e) {
+            return Err(e);
+        }
+        reserve::give_up(home);
+        file.write_all(format!("\n{line}").as_bytes())?;
     }
     Ok(if first { Seen::First } else { Seen::Before { silent } })
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// A turn is over: nothing is in flight any more.

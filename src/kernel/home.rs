@@ -133,6 +133,12 @@ impl Home {
         self.dir.join("wired").join(settings.chars().map(plain).collect::<String>())
     }
 
+    /// Room kept back for a full disk.
+    #[must_use]
+    pub fn reserve(&self) -> PathBuf {
+        self.dir.join("reserve")
+    }
+
     /// Where what went wrong outside PreToolUse is written.
     #[must_use]
     pub fn report(&self) -> PathBuf {

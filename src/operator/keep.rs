@@ -24,6 +24,9 @@ use crate::worktree::reap::needed;
 
 /// Shows and brings back what octo held before it could be lost.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  octo keep list\n  octo keep show 20260301\n  octo keep restore 20260301 src/lib.rs --to /tmp/back"
+)]
 pub struct KeepArgs {
     /// What to do.
     #[command(subcommand)]

@@ -28,6 +28,7 @@ pub mod prune;
 pub mod ps;
 pub mod receipt;
 pub mod recover;
+pub mod reference;
 pub mod release;
 pub mod replay;
 pub mod save;

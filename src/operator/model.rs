@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::error::OperatorError;
 use crate::kernel::StateError;
+use crate::kernel::beat;
 use crate::kernel::clock;
 use crate::kernel::home::Home;
 use crate::kernel::life::{Life, life};
@@ -220,8 +221,11 @@ fn read(tx: &Tx<'_>, lease: u64) -> Result<Vec<Process>, StateError> {
             seen: match standing {
                 Life::Live { silent } | Life::Silent { silent } => silent,
                 Life::Ended | Life::Dead => {
-                    let beat = crate::kernel::beat::age(tx.home(), &row.pid, now.unix);
-                    beat.and_then(|age| u64::try_from(age).ok()).unwrap_or_default()
+                    // Who ended has no heartbeat; its journal's last line is its end.
+                    let beat = beat::age(tx.home(), &row.pid, now.unix);
+                    let last = || beat::file_age(&tx.home().journal(&row.pid), now.unix);
+                    let age = beat.or_else(last).and_then(|age| u64::try_from(age).ok());
+                    age.unwrap_or_default()
                 }
             },
             lanes: lanes.collect(),

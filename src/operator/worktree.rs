@@ -1,6 +1,7 @@
 //! `octo worktree`: the trees of all sessions, looked at and laid to rest.
 
 use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCandidates;
 use serde_json::json;
 
 use super::context::Context;
@@ -19,6 +20,9 @@ use crate::worktree::{Pin, TreeError, TreeRow, care, engine};
 
 /// Shows, keeps and lays to rest the trees of sessions.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  octo worktree list --size\n  octo worktree show 3f2a91c0\n  octo worktree reclaim          say what would go, and why the rest stays\n  octo worktree reclaim --yes    let it go"
+)]
 pub struct WorktreeArgs {
     /// What to do.
     #[command(subcommand)]
@@ -33,6 +37,7 @@ pub enum Verb {
     /// Shows one tree with everything known about it.
     Show {
         /// Which: an id, the beginning of one, a path or a branch.
+        #[arg(add = ArgValueCandidates::new(super::completion::trees))]
         tree: Option<String>,
         /// For programs.
         #[arg(long)]
@@ -43,16 +48,19 @@ pub enum Verb {
     /// Keeps a tree from every clean-up.
     Pin {
         /// Which.
+        #[arg(add = ArgValueCandidates::new(super::completion::trees))]
         tree: String,
     },
     /// Lets clean-ups look at it again.
     Unpin {
         /// Which.
+        #[arg(add = ArgValueCandidates::new(super::completion::trees))]
         tree: String,
     },
     /// Makes a tree again whose folder is gone.
     Recreate {
         /// Which.
+        #[arg(add = ArgValueCandidates::new(super::completion::trees))]
         tree: Option<String>,
     },
     /// Hands a tree to a session, or takes a hand-made one into care.
@@ -98,6 +106,7 @@ pub struct ListArgs {
 #[expect(clippy::struct_excessive_bools, reason = "flags as they are typed")]
 pub struct ReclaimArgs {
     /// Which trees; all when none is named.
+    #[arg(add = ArgValueCandidates::new(super::completion::trees))]
     pub trees: Vec<String>,
     /// Do it.
     #[arg(long)]

@@ -124,6 +124,9 @@ pub struct Note {
     /// Who inherits custody, on an exit line.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub heir: Option<String>,
+    /// What the journal's segment before this one ended with, on the first line of a segment.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub after: Option<After>,
     /// How to get bytes back, on a keep line.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub restore: Option<String>,
@@ -136,6 +139,19 @@ pub struct Note {
     /// Wall milliseconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wall_ms: Option<u64>,
+}
+
+/// The end of a segment of a journal, as the next one names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct After {
+    /// The segment's number.
+    pub segment: u64,
+    /// Its last line.
+    pub seq: u64,
+    /// The seal of that line.
+    pub seal: String,
+    /// Its length in bytes.
+    pub bytes: u64,
 }
 
 /// The other party of a journal line.
