@@ -339,7 +339,7 @@ impl Gather<'_, '_, '_> {
                 | Effect::Stage { .. }
                 | Effect::Tree { .. }
                 | Effect::Pathspec { .. }
-                | Effect::Ignored { .. }
+                | Effect::Untracked { .. }
                 | Effect::Head { .. }
                 | Effect::Sequencer { .. }
                 | Effect::Stash { .. }
@@ -394,7 +394,7 @@ pub fn still(effects: &[Effect], context: &Context<'_>, disk: &Disk) -> Facts {
             | Effect::Commit { .. }
             | Effect::Tree { .. }
             | Effect::Pathspec { .. }
-            | Effect::Ignored { .. }
+            | Effect::Untracked { .. }
             | Effect::Head { .. }
             | Effect::Sequencer { .. }
             | Effect::Stash { .. }
