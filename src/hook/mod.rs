@@ -17,6 +17,7 @@ pub mod input;
 mod interleaving;
 pub mod lifecycle;
 pub mod loose;
+mod mcp;
 pub mod notify;
 pub mod observe;
 pub mod off;
