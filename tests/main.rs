@@ -33,6 +33,7 @@ mod real_forks;
 mod real_sessions;
 mod real_wiring;
 mod real_worktree;
+mod remedies;
 mod replay_page;
 mod rungs;
 mod scenarios;

@@ -13,6 +13,8 @@ pub mod shell;
 pub mod telling;
 pub mod verdict;
 
+use std::collections::HashSet;
+
 use facts::{Effect, Facts, Stand};
 use rules::{Gate, RULES};
 use verdict::{Denial, Keep, Outcome, Verdict};
@@ -49,17 +51,19 @@ fn allow(effects: &[Effect], facts: &Facts) -> Outcome {
         notices: Vec::new(),
         fork: None,
     };
+    let loose: HashSet<&lane::AbsPath> = facts.loose.iter().collect();
+    let mut claimed = HashSet::new();
     for effect in effects {
         match effect {
             Effect::Write { path } => {
-                if !facts.loose.contains(path) && !outcome.claims.contains(path) {
+                if !loose.contains(path) && claimed.insert(path) {
                     outcome.claims.push(path.clone());
                 }
                 build_on(path, facts, &mut outcome);
             }
             Effect::Remove { path } => {
                 if let Some(root) = facts.root_of(path)
-                    && !facts.loose.contains(path)
+                    && !loose.contains(path)
                 {
                     let keep =
                         Keep { root: root.path.clone(), path: Some(path.clone()), whose: None };
