@@ -8,6 +8,7 @@ mod arms;
 mod bash_gate;
 mod client_driver;
 mod documents;
+mod explained;
 mod fail_closed;
 mod fence_attacks;
 mod fence_gaps;

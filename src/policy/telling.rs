@@ -1,7 +1,7 @@
 //! The words of a denial: what, who holds it, since when, by which rule, and a command that works
 //! instead. Pure text; nothing that came from a command can move the cursor or fake a line.
 
-use super::facts::{Basis, Facts, Why};
+use super::facts::{Basis, Facts, RootKind, Why};
 use super::gate::opaque::reason;
 use super::lane::AbsPath;
 use super::rules;
@@ -96,6 +96,12 @@ fn quote(text: &str) -> String {
 /// The command that gives the session a tree of its own.
 #[must_use]
 pub fn own_tree(facts: &Facts, root: &AbsPath) -> String {
+    // Trees are made from the main checkout, never from a linked one.
+    let kind = facts.roots.iter().find(|known| known.path == *root).map(|known| &known.kind);
+    let root = match kind {
+        Some(RootKind::Linked { main }) => main,
+        Some(RootKind::Main | RootKind::Unreadable) | None => root,
+    };
     format!(
         "{} --session-id {} worktree-init --repo {}",
         quote(&facts.dim),

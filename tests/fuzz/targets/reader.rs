@@ -17,9 +17,9 @@ fn judge(text: &str) {
     if !verdict::denied(&verdict::effects(&plain)) {
         return;
     }
-    // What stands around a broken text may mend it, or make it part of a here-document.
+    // What stands around a broken text may mend it; a backslash at the end takes it for its own.
     let broken = |why| matches!(why, Why::Syntax | Why::Unterminated);
-    if plain.unread.iter().any(|unread| broken(unread.why)) {
+    if text.ends_with('\\') || plain.unread.iter().any(|unread| broken(unread.why)) {
         return;
     }
     let quoted = text.replace('\'', "'\\''");
@@ -27,8 +27,8 @@ fn judge(text: &str) {
         format!("({text}\n)"),
         format!("{{ {text}\n}}"),
         format!("if true; then {text}\nfi"),
-        format!("bash -c '{quoted}' \"$0\""),
-        format!("eval '{quoted}'"),
+        format!("bash -c -- '{quoted}' \"$0\""),
+        format!("eval -- '{quoted}'"),
     ] {
         let nested_reading = verdict::reading(&nested);
         let effects = verdict::effects(&nested_reading);
