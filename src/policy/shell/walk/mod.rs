@@ -95,6 +95,16 @@ pub(super) struct Walker<'w> {
 
 /// Reads a command text.
 pub(super) fn read(text: &str, dir: &str, world: &dyn World) -> Reading {
+    walked(text, dir, world).reading
+}
+
+/// Steps that a command text takes.
+#[cfg(test)]
+pub(super) fn steps(text: &str, dir: &str, world: &dyn World) -> u64 {
+    Fuel::of(text).left() - walked(text, dir, world).fuel.left()
+}
+
+fn walked<'w>(text: &str, dir: &str, world: &'w dyn World) -> Walker<'w> {
     let text = outside(text);
     let mut walker = Walker {
         world,
@@ -117,7 +127,7 @@ pub(super) fn read(text: &str, dir: &str, world: &dyn World) -> Reading {
     };
     walker.source(&text);
     walker.traps();
-    walker.reading
+    walker
 }
 
 impl Walker<'_> {
