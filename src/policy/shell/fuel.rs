@@ -7,7 +7,7 @@ const BASE: u64 = 60_000;
 const PER_BYTE: u64 = 6;
 /// Steps for a text of any length: no shell can be started with one that needs more, and it
 /// bounds the time. What is data (a here-document, a quoted word) takes next to none.
-const MOST: u64 = 600_000;
+const MOST: u64 = 300_000;
 
 /// What is left of the allowance.
 #[derive(Debug)]
