@@ -98,6 +98,7 @@ const PROGRAMS: &[&[Verb]] = &[
     vim::ROWS,
     patch::ROWS,
     interpreter::ROWS,
+    interpreter::OTHERS,
     recipe::ROWS,
     archive::ROWS,
     find::ROWS,

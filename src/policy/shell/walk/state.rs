@@ -1,7 +1,7 @@
 //! What a shell remembers between commands, as far as it is known. Cloned for every subshell and
 //! branch, so the maps are shared until somebody writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::policy::shell::Dir;
@@ -58,6 +58,8 @@ pub(in crate::policy::shell) struct State {
     pub(super) stack: Vec<Dir>,
     /// Variables the text itself touched.
     pub(super) variables: Rc<BTreeMap<String, Variable>>,
+    /// Variables whose value is not what was assigned to them (`declare -n`).
+    pub(super) twisted: Rc<BTreeSet<String>>,
     /// `$1` and on.
     pub(super) arguments: Arguments,
     /// `$0`.
@@ -84,6 +86,7 @@ impl State {
             back: None,
             stack: Vec::new(),
             variables: Rc::default(),
+            twisted: Rc::default(),
             arguments: Some(Vec::new()),
             zero: Text::any(),
             functions: Rc::default(),
@@ -97,7 +100,8 @@ impl State {
 
     /// How much a copy of it may cost.
     pub(super) fn weight(&self) -> usize {
-        let maps = self.variables.len() + self.functions.len() + self.aliases.len();
+        let names = self.variables.len() + self.twisted.len();
+        let maps = names + self.functions.len() + self.aliases.len();
         let texts = self.arguments.iter().flatten().chain(&self.traps);
         maps + self.stack.len() + texts.map(|text| 1 + text.size() / 16).sum::<usize>()
     }
@@ -166,6 +170,9 @@ impl State {
         }
         if !Rc::ptr_eq(&joined.variables, &other.variables) {
             join_variables(Rc::make_mut(&mut joined.variables), &other.variables);
+        }
+        if !Rc::ptr_eq(&joined.twisted, &other.twisted) {
+            Rc::make_mut(&mut joined.twisted).extend((*other.twisted).clone());
         }
         if !Rc::ptr_eq(&joined.functions, &other.functions) {
             let functions = Rc::make_mut(&mut joined.functions);
