@@ -132,10 +132,8 @@ impl Walker<'_> {
     fn go(&mut self, dir: Dir) -> Failed {
         self.afford(4); // The disk is asked.
         // No `cd` leads to a longer path: it fails, or links make it another.
-        let dir = match dir {
-            Dir::At(path) if path.len() > PATH => Dir::Unknown,
-            dir => dir,
-        };
+        let endless = matches!(&dir, Dir::At(path) if path.len() > PATH);
+        let dir = if endless { Dir::Unknown } else { dir };
         let mut failed = self.fork();
         let sure = match &dir {
             Dir::At(path) => self.made.contains(path) || self.world.target(path) == Entry::Dir,
