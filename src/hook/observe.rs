@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::input::{Payload, PayloadError};
+use super::mcp;
 use super::site::Disk;
 use crate::applet;
 use crate::policy::facts::{Effect, Why};
@@ -18,9 +19,7 @@ use crate::policy::shell::{self, Arg, Dir};
 /// Longest command that is read, in bytes.
 pub const COMMAND_LIMIT: usize = 1024 * 1024;
 /// Things that one command would do which are judged one by one.
-const MOST_EFFECTS: usize = 4096;
-/// How many strings of an unknown server's input are looked at.
-const MOST_STRINGS: usize = 200;
+const MOST_EFFECTS: usize = 2048;
 
 /// What kind of call it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,86 +63,6 @@ struct CommandInput {
     #[serde(default)]
     command: Option<String>,
 }
-
-/// How a tool of a known server writes: which input fields are written, removed, or checked.
-struct McpRow {
-    /// The tool's own name, after the server's.
-    tool: &'static str,
-    /// Fields whose path is written.
-    writes: &'static [&'static str],
-    /// Fields whose path is taken away.
-    removes: &'static [&'static str],
-}
-
-/// Tools of real servers that write local files.
-static MCP: &[McpRow] = &[
-    McpRow { tool: "write_file", writes: &["path", "file_path", "filePath"], removes: &[] },
-    McpRow { tool: "edit_file", writes: &["path", "file_path", "filePath"], removes: &[] },
-    McpRow { tool: "create_file", writes: &["path", "file_path", "filePath"], removes: &[] },
-    McpRow { tool: "append_file", writes: &["path", "file_path"], removes: &[] },
-    McpRow { tool: "edit_block", writes: &["path", "file_path"], removes: &[] },
-    McpRow { tool: "move_file", writes: &["destination"], removes: &["source"] },
-    McpRow {
-        tool: "rename_file",
-        writes: &["destination", "new_path"],
-        removes: &["source", "old_path", "path"],
-    },
-    McpRow { tool: "copy_file", writes: &["destination"], removes: &[] },
-    McpRow { tool: "delete_file", writes: &[], removes: &["path", "file_path"] },
-    McpRow { tool: "delete_directory", writes: &[], removes: &["path"] },
-    McpRow { tool: "create_text_file", writes: &["relative_path"], removes: &[] },
-    McpRow { tool: "replace_regex", writes: &["relative_path"], removes: &[] },
-    McpRow { tool: "replace_content", writes: &["relative_path"], removes: &[] },
-    McpRow { tool: "replace_symbol_body", writes: &["relative_path"], removes: &[] },
-    McpRow { tool: "insert_after_symbol", writes: &["relative_path"], removes: &[] },
-    McpRow { tool: "insert_before_symbol", writes: &["relative_path"], removes: &[] },
-    McpRow { tool: "insert_at_line", writes: &["relative_path"], removes: &[] },
-    McpRow { tool: "replace_lines", writes: &["relative_path"], removes: &[] },
-    McpRow { tool: "delete_lines", writes: &["relative_path"], removes: &[] },
-    McpRow { tool: "str_replace_editor", writes: &["path"], removes: &[] },
-    McpRow { tool: "replace_text_in_file", writes: &["pathInProject"], removes: &[] },
-    McpRow { tool: "create_new_file", writes: &["pathInProject"], removes: &[] },
-];
-
-/// Words that a reading tool's name begins with (after the server's).
-const READERS: &[&str] = &[
-    "read",
-    "get",
-    "list",
-    "search",
-    "find",
-    "view",
-    "show",
-    "query",
-    "fetch",
-    "describe",
-    "stat",
-    "head",
-    "tail",
-    "tree",
-    "directory",
-    "grep",
-    "count",
-    "check",
-    "inspect",
-    "lookup",
-    "resolve",
-    "status",
-    "info",
-    "browse",
-    "screenshot",
-    "diff",
-    "log",
-    "explain",
-    "analyze",
-];
-
-/// Words of a tool's name that tell of writing, wherever they stand.
-const WRITERS: &[&str] = &[
-    "write", "edit", "replace", "create", "make", "delete", "remove", "move", "rename", "apply",
-    "insert", "append", "update", "upsert", "set", "save", "put", "patch", "fix", "format",
-    "store", "download", "convert", "export", "execute", "run",
-];
 
 /// Everything a call would do.
 pub fn effects(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
@@ -288,86 +207,5 @@ fn read(text: &str, cwd: &str, disk: &Disk, shown: fn(&shell::Invocation) -> Str
 
 fn mcp(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
     let Some(input) = parse::<Value>(payload.tool_input)? else { return Ok(Vec::new()) };
-    let tool = payload.tool().rsplit("__").next().unwrap_or("");
-    if let Some(row) = MCP.iter().find(|row| row.tool == tool) {
-        let field = |name: &&str| input.get(*name).and_then(Value::as_str);
-        let writes =
-            row.writes.iter().filter_map(field).filter_map(|t| {
-                path(payload, t, disk, Follow::All).map(|path| Effect::Write { path })
-            });
-        let removes = row.removes.iter().filter_map(field).filter_map(|t| {
-            path(payload, t, disk, Follow::Parents).map(|path| Effect::Remove { path })
-        });
-        return Ok(writes.chain(removes).collect());
-    }
-    if only_reads(tool) {
-        return Ok(Vec::new());
-    }
-    let mut texts = Vec::new();
-    strings(&input, &mut texts);
-    let paths = texts.iter().filter(|t| t.starts_with('/') && t.len() < 4096);
-    let existing = paths
-        .filter(|t| shell::World::target(disk, t) != shell::Entry::Missing)
-        .filter_map(|t| disk.resolve(t, Follow::All));
-    Ok(existing.map(|path| Effect::Check { path }).collect())
-}
-
-/// Whether an unknown tool's name says that it reads: it begins with such a word and has none that
-/// writes (`search_and_replace` does).
-fn only_reads(tool: &str) -> bool {
-    let mut words: Vec<String> = vec![String::new()];
-    let mut before = ' ';
-    for c in tool.chars() {
-        let begins = c.is_ascii_uppercase() && before.is_ascii_lowercase();
-        if begins || !c.is_ascii_alphanumeric() {
-            words.push(String::new());
-        }
-        if c.is_ascii_alphanumeric()
-            && let Some(word) = words.last_mut()
-        {
-            word.push(c.to_ascii_lowercase());
-        }
-        before = c;
-    }
-    words.retain(|word| !word.is_empty());
-    let first = words.first().is_some_and(|word| READERS.contains(&word.as_str()));
-    first && !words.iter().any(|word| WRITERS.contains(&word.as_str()))
-}
-
-/// All strings in a value, bounded.
-fn strings<'v>(value: &'v Value, out: &mut Vec<&'v str>) {
-    let mut todo = vec![value];
-    while let Some(value) = todo.pop() {
-        if out.len() >= MOST_STRINGS {
-            return;
-        }
-        match value {
-            Value::String(text) => out.push(text),
-            Value::Array(items) => todo.extend(items),
-            Value::Object(map) => todo.extend(map.values()),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_that_begins_with_reading_may_still_write() {
-        for tool in ["read_file", "getSymbols", "list-directory", "directory_tree", "searchCode"] {
-            assert!(only_reads(tool), "{tool}");
-        }
-        for tool in [
-            "search_and_replace",
-            "findAndReplace",
-            "get-or-create",
-            "treeify",
-            "statement",
-            "log_write",
-        ] {
-            assert!(!only_reads(tool), "{tool}");
-        }
-    }
+    Ok(mcp::effects(payload.tool(), &input, &payload.cwd, disk))
 }
