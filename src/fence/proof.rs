@@ -141,6 +141,7 @@ mod tests {
                 more: false,
                 depth: 0,
                 wrote: Vec::new(),
+                quiet: false,
             };
             for word in words.split_whitespace() {
                 match (word.strip_prefix('>'), word.split_once('=')) {
