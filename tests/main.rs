@@ -30,6 +30,7 @@ mod packaging;
 mod plugin;
 mod races;
 mod real_agents;
+mod real_doctor;
 mod real_endings;
 mod real_forks;
 mod real_sessions;

@@ -28,6 +28,27 @@ pub enum Land {
     Never,
 }
 
+impl Land {
+    const ALL: [Self; 4] = [Self::Auto, Self::Pr, Self::Ask, Self::Never];
+
+    /// Its name in files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Pr => "pr",
+            Self::Ask => "ask",
+            Self::Never => "never",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|land| land.word() == word)
+    }
+}
+
 /// Where subagents work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subagents {
@@ -183,12 +204,7 @@ impl Settings {
                     if *word == "worktree" { Subagents::Worktree } else { Subagents::Shared };
             }
             ("land", Value::Choice(word)) => {
-                self.land = match *word {
-                    "auto" => Land::Auto,
-                    "pr" => Land::Pr,
-                    "never" => Land::Never,
-                    _ => Land::Ask,
-                };
+                self.land = Land::named(word).unwrap_or(Land::Ask);
             }
             ("require", Value::Flag(flag)) => self.require = *flag,
             ("fallback", Value::Text(text)) => self.fallback = some(text),

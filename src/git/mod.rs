@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "I/O boundary: reads .git and spawns git")]
 
 pub mod discover;
+pub mod entry;
 pub mod paths;
 pub mod run;
 

@@ -110,6 +110,7 @@ fn settings(effects: &[Effect], context: &Context<'_>, links: &Links, floor: &mu
             | Effect::Unstage { .. }
             | Effect::Commit { .. }
             | Effect::Tree { .. }
+            | Effect::Ignored { .. }
             | Effect::Head { .. }
             | Effect::Sequencer { .. }
             | Effect::Stash { .. }

@@ -339,6 +339,7 @@ impl Gather<'_, '_, '_> {
                 | Effect::Stage { .. }
                 | Effect::Tree { .. }
                 | Effect::Pathspec { .. }
+                | Effect::Ignored { .. }
                 | Effect::Head { .. }
                 | Effect::Sequencer { .. }
                 | Effect::Stash { .. }
@@ -393,6 +394,7 @@ pub fn still(effects: &[Effect], context: &Context<'_>, disk: &Disk) -> Facts {
             | Effect::Commit { .. }
             | Effect::Tree { .. }
             | Effect::Pathspec { .. }
+            | Effect::Ignored { .. }
             | Effect::Head { .. }
             | Effect::Sequencer { .. }
             | Effect::Stash { .. }

@@ -37,7 +37,7 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
         if context.payload.reason.as_deref() != Some("clear") {
             engine.session_ended(&context.actor.session, context.settings.land);
         }
-        engine.reap_in_background();
+        engine.reap_in_background(context.root.as_ref().map(|root| &root.common));
     }
     let me = &context.actor.pid;
     let landed = match context.event {

@@ -17,6 +17,7 @@ mod heirs;
 pub mod input;
 #[cfg(test)]
 mod interleaving;
+pub mod keeping;
 pub mod lifecycle;
 pub mod loose;
 mod mcp;

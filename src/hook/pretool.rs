@@ -8,7 +8,7 @@ use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
 use super::{
-    arms, claims, delegate, fencing, floor, notify, once, refuse, register, reply, trees, whose,
+    arms, claims, delegate, fencing, floor, keeping, notify, once, refuse, register, reply, whose,
 };
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
@@ -204,7 +204,9 @@ fn decide(
             }
             // A name that does not judge lanes must not take any: it would take a live one.
             if gates(context.role).contains(&Gate::Lane) {
-                claims::take(tx, context, &mut registry, &gathered.facts, effects, &outcome)?;
+                let facts = &gathered.facts;
+                let unowned = claims::take(tx, context, &mut registry, facts, effects, &outcome)?;
+                outcome.keeps.extend(keeping::overwritten(&unowned, facts));
             }
             if !once::keeps(tx, context, call.as_deref(), &outcome)? {
                 outcome.keeps.clear();
@@ -302,7 +304,7 @@ fn finish(
         Verdict::Allow => {
             let mut words = settled.notices.clone();
             words.extend(settled.outcome.notices.iter().cloned());
-            match trees::keep(context, kernel, &settled.outcome) {
+            match keeping::keep(context, kernel, &settled.outcome) {
                 Ok(kept) => words.extend(kept),
                 Err(refusal) => {
                     words.insert(0, refusal);

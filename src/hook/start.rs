@@ -58,6 +58,9 @@ fn begin(tx: &mut Tx<'_>, context: &Context<'_>, silent: u64) -> Result<Vec<Stri
         }
         _ => {}
     }
+    if let Some(unmet) = tx.unmet(&context.actor.pid)? {
+        words.push(format!("octo: NOT isolated in {}: {}", unmet.root, telling::plain(&unmet.why)));
+    }
     words.extend(tx.take_notices(&context.actor.pid)?);
     words.extend(neighbours(tx, context)?);
     Ok(words)

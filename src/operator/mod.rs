@@ -28,6 +28,7 @@ pub mod prune;
 pub mod ps;
 pub mod receipt;
 pub mod recover;
+pub mod reference;
 pub mod release;
 pub mod replay;
 pub mod save;
@@ -41,6 +42,7 @@ pub mod tree_door;
 pub mod uninstall;
 pub mod worktree;
 pub mod worktree_init;
+pub mod worktree_jobs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

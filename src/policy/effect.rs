@@ -158,6 +158,15 @@ pub enum Effect {
         /// The words as written.
         words: String,
     },
+    /// Throws away what git ignores (`clean -x`); nobody's lane, but no commit brings it back.
+    Ignored {
+        /// The work tree.
+        root: AbsPath,
+        /// What is looked through.
+        scope: Scope,
+        /// The words as written.
+        words: String,
+    },
     /// Moves HEAD or rewrites the current branch without touching files.
     Head {
         /// The work tree.
@@ -223,6 +232,7 @@ impl Effect {
             | Self::Commit { root, .. }
             | Self::Tree { root, .. }
             | Self::Pathspec { root, .. }
+            | Self::Ignored { root, .. }
             | Self::Head { root, .. }
             | Self::Sequencer { root, .. }
             | Self::Stash { root, .. }
@@ -249,6 +259,7 @@ impl Effect {
             | Self::Commit { .. }
             | Self::Tree { .. }
             | Self::Pathspec { .. }
+            | Self::Ignored { .. }
             | Self::Head { .. }
             | Self::Sequencer { .. }
             | Self::Stash { .. }
@@ -274,6 +285,7 @@ impl Effect {
             | Self::Commit { .. }
             | Self::Tree { .. }
             | Self::Pathspec { .. }
+            | Self::Ignored { .. }
             | Self::Head { .. }
             | Self::Sequencer { .. }
             | Self::Stash { .. }
@@ -295,6 +307,7 @@ impl Effect {
             | Self::Commit { words, .. }
             | Self::Tree { words, .. }
             | Self::Pathspec { words, .. }
+            | Self::Ignored { words, .. }
             | Self::Head { words, .. }
             | Self::Sequencer { words, .. }
             | Self::Stash { words, .. }

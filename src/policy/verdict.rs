@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::Basis;
+use super::facts::{Basis, StashUse};
 use super::lane::{AbsPath, Pid};
 
 /// A rule's stable id, `area.name`.
@@ -195,6 +195,23 @@ pub struct Outcome {
     pub fork: Option<AbsPath>,
 }
 
+/// What is about to go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// Index, changed and untracked files.
+    Loose,
+    /// The content of a file that nobody is known to have written: a person's, as a rule.
+    Content,
+    /// Loose files and what git ignores, unless a tool built it.
+    Ignored,
+    /// These and what only this work tree's own records name: it goes as a whole.
+    WorkTree,
+    /// The commits that only this branch names.
+    Branch(String),
+    /// Entries of the stash: the one written so, or all.
+    Stash(StashUse),
+}
+
 /// What to keep before something is overwritten or thrown away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keep {
@@ -202,6 +219,8 @@ pub struct Keep {
     pub root: AbsPath,
     /// Only this path; the whole tree when absent.
     pub path: Option<AbsPath>,
+    /// What of it.
+    pub what: Kept,
     /// Whose bytes they are, as far as known.
     pub whose: Option<Pid>,
 }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::plan::{CreateFacts, Request, Tip, Unpublished};
-use super::row::TreeRow;
-use super::{Context, Layout, Places, Start, TreeError, lock};
+use super::row::{State, TreeRow};
+use super::{Context, Layout, Places, Start, TreeError, lock, view};
 use crate::git::{self, Git, Head};
 use crate::policy::facts::{Root, RootKind};
 use crate::policy::lane::AbsPath;
@@ -52,6 +52,11 @@ pub fn gather(ctx: &Context<'_>, request: &Request) -> Result<CreateFacts, TreeE
         branches: branches(&git)?,
         trees: git::worktrees(&root.common),
         occupied: names_in(&folder),
+        reclaimable: if free_bytes(&folder) < ctx.prefs.floor {
+            largest(&rows)
+        } else {
+            Vec::new()
+        },
         free: free_bytes(&folder),
         floor: ctx.prefs.floor,
         folder,
@@ -143,6 +148,7 @@ fn without(request: &Request, root: Option<Root>, bare: Option<AbsPath>) -> Crea
         occupied: BTreeSet::new(),
         free: 0,
         floor: 0,
+        reclaimable: Vec::new(),
     }
 }
 
@@ -221,6 +227,16 @@ fn taken_by_another(folder: &AbsPath, common: &AbsPath, rows: &[TreeRow]) -> boo
         })
     };
     !owners.is_empty() || strangers()
+}
+
+/// The two largest landed trees with their sizes: what a person would look at first.
+fn largest(rows: &[TreeRow]) -> Vec<String> {
+    let landed = rows.iter().filter(|r| matches!(r.state, State::Landed { .. }));
+    let mut sized: Vec<(u64, &TreeRow)> =
+        landed.map(|r| (view::bytes_below(r.path.as_path()), r)).collect();
+    sized.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+    let named = |(bytes, row): &(u64, &TreeRow)| format!("{} ({} MiB)", row.path, bytes >> 20);
+    sized.iter().take(2).map(named).collect()
 }
 
 fn names_in(folder: &AbsPath) -> BTreeSet<String> {

@@ -13,6 +13,10 @@ use crate::git::discover::{Head, Standing, Tree};
 use crate::policy::facts::{Root, RootKind};
 use crate::policy::lane::{AbsPath, Pid};
 
+mod base;
+
+use base::base;
+
 /// Branches of session trees start with this.
 pub const PREFIX: &str = "dim/";
 /// How many suffixed names are tried before giving up.
@@ -93,6 +97,8 @@ pub struct CreateFacts {
     pub free: u64,
     /// Free bytes that must remain.
     pub floor: u64,
+    /// The largest trees that could go, when there is too little room.
+    pub reclaimable: Vec<String>,
 }
 
 /// What is to be done.
@@ -165,16 +171,39 @@ pub fn create(request: &Request, facts: &CreateFacts) -> Result<Decision, Refusa
     space(facts)?;
     let base = base(request, root, facts)?;
     let handed_on = facts.rows.iter().find(|r| r.id == id && r.session != request.session);
-    let handed_on = handed_on.map(|r| {
-        format!(
-            "your former tree {} was handed on to session {}: this is a fresh one",
-            r.path, r.session
-        )
-    });
-    let (id, mut notes) = free_name(&id, facts)?;
-    notes.extend(handed_on);
-    let branch = format!("{PREFIX}{id}");
-    Ok(Decision::New(base.plan(id, branch, sub(request, root), facts, notes)))
+    let (name, mut notes) = free_name(&id, facts)?;
+    let Some(former) = handed_on else {
+        let branch = format!("{PREFIX}{name}");
+        return Ok(Decision::New(base.plan(name, branch, sub(request, root), facts, notes)));
+    };
+    notes.retain(|note| !note.contains("left alone"));
+    notes.push(format!(
+        "your former tree {} was handed on to session {}: this is a fresh one",
+        former.path, former.session
+    ));
+    if let Some(commit) = own_branch(former, facts) {
+        return Ok(Decision::New(Plan {
+            path: facts.folder.join(&name),
+            id: name,
+            branch: former.branch.clone(),
+            from_branch: FromBranch::Kept,
+            commit,
+            label: former.branch.clone(),
+            distance: None,
+            target: former.target.clone(),
+            sub: sub(request, root),
+            notes,
+        }));
+    }
+    let branch = format!("{PREFIX}{name}");
+    Ok(Decision::New(base.plan(name, branch, sub(request, root), facts, notes)))
+}
+
+/// The branch of a tree that was handed on, when no work tree has it any more.
+fn own_branch(former: &TreeRow, facts: &CreateFacts) -> Option<String> {
+    let own = former.branch == format!("{PREFIX}{}", former.id);
+    let held = facts.trees.iter().any(|t| t.head == Head::Branch(former.branch.clone()));
+    facts.branches.get(&former.branch).filter(|_| own && !held).cloned()
 }
 
 fn repository<'a>(request: &Request, facts: &'a CreateFacts) -> Result<&'a Root, Refusal> {
@@ -267,92 +296,11 @@ fn returning(
     Ok(Decision::Again(base.plan(id, branch, row.sub.clone(), facts, notes).at(path)))
 }
 
-struct Base {
-    commit: String,
-    label: String,
-    distance: Option<(u64, u64)>,
-    target: Option<String>,
-    note: Option<String>,
-}
-
-impl Base {
-    fn plan(
-        self,
-        id: String,
-        branch: String,
-        sub: Option<PathBuf>,
-        facts: &CreateFacts,
-        mut notes: Vec<String>,
-    ) -> Plan {
-        notes.extend(self.note);
-        Plan {
-            path: facts.folder.join(&id),
-            id,
-            branch,
-            from_branch: FromBranch::Fresh,
-            commit: self.commit,
-            label: self.label,
-            distance: self.distance,
-            target: self.target,
-            sub,
-            notes,
-        }
-    }
-}
-
 impl Plan {
     fn at(mut self, path: AbsPath) -> Self {
         self.path = path;
         self
     }
-}
-
-fn base(request: &Request, root: &Root, facts: &CreateFacts) -> Result<Base, Refusal> {
-    let head = facts.head.as_ref().ok_or_else(|| Refusal::Unborn(root.path.clone()))?;
-    let local = facts.default.as_ref().and_then(local_name);
-    let from_head = |note| Base {
-        commit: head.commit.clone(),
-        label: head.branch.clone().unwrap_or_else(|| "a detached HEAD".to_owned()),
-        distance: facts.distance,
-        target: head.branch.clone(),
-        note,
-    };
-    let published = |tip: &Tip, note| Base {
-        commit: tip.commit.clone(),
-        label: tip.branch.clone().unwrap_or_default(),
-        distance: Some((0, 0)),
-        target: local.clone().or_else(|| head.branch.clone()),
-        note,
-    };
-    Ok(match (&request.start, &facts.default) {
-        (Start::Rev(rev), _) => Base {
-            commit: facts.rev.clone().ok_or_else(|| Refusal::NoSuchRev(rev.clone()))?,
-            label: rev.clone(),
-            distance: None,
-            target: head.branch.clone(),
-            note: None,
-        },
-        (Start::Fresh, Some(tip)) => published(tip, None),
-        (Start::Fresh, None) => {
-            from_head(Some("there is no published default branch: made from HEAD".to_owned()))
-        }
-        (Start::Head, Some(tip)) if facts.unpublished == Unpublished::Foreign => {
-            let why = "HEAD holds unpublished commits of another live session";
-            published(
-                tip,
-                Some(format!(
-                    "{why}: made from {}",
-                    tip.branch.as_deref().unwrap_or("the default")
-                )),
-            )
-        }
-        (Start::Head, _) => from_head(None),
-    })
-}
-
-/// `origin/main` as the local branch `main`.
-fn local_name(tip: &Tip) -> Option<String> {
-    tip.branch.as_deref()?.split_once('/').map(|(_, name)| name.to_owned())
 }
 
 fn sub(request: &Request, root: &Root) -> Option<PathBuf> {
@@ -364,8 +312,7 @@ fn space(facts: &CreateFacts) -> Result<(), Refusal> {
     if facts.free >= facts.floor {
         return Ok(());
     }
-    let gone = |r: &&TreeRow| matches!(r.state, State::Landed { .. });
-    let reclaimable = facts.rows.iter().filter(gone).take(2).map(|r| r.path.to_string()).collect();
+    let reclaimable = facts.reclaimable.clone();
     Err(Refusal::Space { free: facts.free, floor: facts.floor, reclaimable })
 }
 
@@ -425,6 +372,7 @@ mod tests {
             occupied: BTreeSet::new(),
             free: 100,
             floor: 10,
+            reclaimable: Vec::new(),
         }
     }
 

@@ -136,6 +136,11 @@ impl Registry for Table {
         })
     }
 
+    fn tell(&self, session: &Pid, text: &str) {
+        // A word that can't be left is in the register's state all the same.
+        drop(self.change(|tx| tx.notify(session, text)));
+    }
+
     fn note(&self, session: &Pid, what: What, text: &str) {
         let note = Note { reason: Some(text.to_owned()), ..Note::default() };
         // A record that can't be written must not undo what was done.

@@ -20,6 +20,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 pub use claims::{Claim, CustodyRow, Identity, LaneRow};
 pub use process::{ProcessRow, State, Vouched};
 pub use records::{CallRow, PresenceRow, SpawnRow};
+pub use trees::Unmet;
 
 use super::clock::{self, Now, Place};
 use super::home::{Home, open_private};

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Finding, Mend};
+use crate::git::{self, Follow, canonical};
 use crate::kernel::StateError;
 use crate::kernel::clock;
 use crate::kernel::home::Home;
@@ -17,6 +18,8 @@ use crate::operator::context::Context;
 use crate::operator::model::{Snapshot, Standing};
 use crate::operator::replay;
 use crate::operator::screen::{age, harmless};
+use crate::worktree::engine::Engine;
+use crate::worktree::lost;
 
 /// Long enough for any healthy holder of the lock.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -35,6 +38,7 @@ pub(super) fn check(context: &Context) -> Vec<Finding> {
     findings.extend(second_names(&home));
     findings.extend(network(&home));
     findings.extend(off(&home));
+    findings.extend(forgotten(&home, context));
     findings
 }
 
@@ -65,6 +69,16 @@ fn table(home: &Home) -> Finding {
             Finding::bad("kernel.table", why.to_string(), "octo doctor --repair")
         }
     }
+}
+
+/// Trees that stand although the table has forgotten them.
+fn forgotten(home: &Home, context: &Context) -> Option<Finding> {
+    let engine = Engine::new(home, Some(&context.project))?;
+    let common = canonical(&context.project, Follow::All).as_ref().and_then(git::root_of);
+    let found = lost::find(&engine.context(), common.map(|root| root.common).as_ref()).ok()?;
+    let first = found.first()?;
+    let text = format!("{} trees are not in the table, such as {}", found.len(), first.path);
+    Some(Finding::warn("trees.forgotten", harmless(&text), "octo doctor --repair takes them back"))
 }
 
 /// When each live session was last heard through a hook, and which need a person.

@@ -2,10 +2,13 @@
 //! its fix. Changes nothing unless asked with `--fix` or `--repair`.
 
 mod attack;
+pub mod client;
 mod kernel;
 pub(super) mod machine;
 mod program;
 mod repair;
+mod repository;
+mod scene;
 mod wiring;
 
 use clap::Args;
@@ -23,8 +26,9 @@ use crate::kernel::store::{Kernel, Make, OPERATOR_PATIENCE};
 /// Checks the whole installation, with a real attack through the installed entries.
 #[derive(Debug, Args, Default)]
 #[command(
-    after_help = "Examples:\n  octo doctor            every finding with its fix\n  octo doctor --fix      mend what is safe to mend\n  octo doctor --repair   rebuild the process table from the journals\n\nExit: 0 all well, 1 warnings, 2 sessions are not guarded"
+    after_help = "Examples:\n  octo doctor            every finding with its fix\n  octo doctor --fix      mend what is safe to mend\n  octo doctor --client   also try the real client in each permission mode\n  octo doctor --repair   rebuild the process table from the journals\n\nExit: 0 all well, 1 warnings, 2 sessions are not guarded"
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct DoctorArgs {
     /// Rebuild the process table from the journals; the old one is kept beside it.
     #[arg(long)]
@@ -32,6 +36,10 @@ pub struct DoctorArgs {
     /// Mend what is safe: program, names, wiring drift, modes, second names, the reserve.
     #[arg(long)]
     pub fix: bool,
+    /// Also start the client itself, in a temporary home without a network, once for each of its
+    /// permission modes.
+    #[arg(long)]
+    pub client: bool,
     /// For programs.
     #[arg(long)]
     pub json: bool,
@@ -101,8 +109,8 @@ impl Finding {
 
 /// Runs `octo doctor`.
 pub fn run(args: &DoctorArgs, context: &Context) -> Done {
-    if args.fix || args.repair {
-        require_person("octo doctor --fix and --repair")?;
+    if args.fix || args.repair || args.client {
+        require_person("octo doctor --fix, --repair and --client")?;
     }
     if args.repair {
         repair::rebuild(context)?;
@@ -110,6 +118,10 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Done {
     let mut findings = examine(context);
     if args.fix && mend(&findings, context)? {
         findings = examine(context);
+    }
+    if args.client {
+        context.screen.say("starting the client once for each permission mode");
+        findings.extend(client::check(context));
     }
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
     if args.json {
@@ -130,6 +142,7 @@ fn examine(context: &Context) -> Vec<Finding> {
     findings.extend(wiring::check(context));
     findings.extend(machine::check(context));
     findings.extend(kernel::check(context));
+    findings.extend(repository::check(context));
     findings.extend(config(context));
     findings.extend(attack::check(context));
     findings

@@ -4,6 +4,7 @@
 
 use std::fs;
 
+use crate::git::{self, Follow, canonical};
 use crate::journal::{self, Entry, Head, Life, Part, Replay};
 use crate::kernel::StateError;
 use crate::kernel::clock::{self, Now};
@@ -19,6 +20,9 @@ use crate::operator::prune;
 use crate::policy::facts::Kind;
 use crate::policy::lane::{AbsPath, Pid, Tick};
 use crate::policy::verdict::{Note, What};
+use crate::worktree::engine::Engine;
+use crate::worktree::table::Table;
+use crate::worktree::{Registry, TreeError, TreeRow, lost};
 
 /// The files of the table that go aside together.
 const PARTS: &[&str] = &["", "-journal", "-wal", "-shm"];
@@ -28,6 +32,8 @@ pub(super) fn rebuild(context: &Context) -> Done {
         .ok_or_else(|| OperatorError::new(Trouble::Missing, "there is no home directory"))?;
     let (entries, heads) = record(&home)?;
     home.create().map_err(|why| OperatorError::file(home.dir(), &why))?;
+    // The journals tell of lanes, not of worktrees: rows that can still be read are taken along.
+    let trees = Table::new(home.clone(), context.settings.lease_seconds).rows(None);
     let aside = set_aside(&home)?;
     let mut kernel = Kernel::rebuild(&home, OPERATOR_PATIENCE)?;
     let now = clock::now();
@@ -40,6 +46,29 @@ pub(super) fn rebuild(context: &Context) -> Done {
         "rebuilt from {} journals: {lanes} lanes, {custody} uncommitted paths",
         heads.len()
     ));
+    drop(kernel);
+    take_back(context, &home, &trees.unwrap_or_default())
+}
+
+/// Gives the new table its worktrees: the rows that were read, then those that stand without one.
+fn take_back(context: &Context, home: &Home, rows: &[TreeRow]) -> Done {
+    let Some(engine) = Engine::new(home, Some(&context.project)) else { return Ok(()) };
+    let ctx = engine.context();
+    for row in rows {
+        ctx.registry.put(row).map_err(TreeError::from)?;
+        if row.stands() && row.name.is_none() {
+            ctx.registry.sent(&row.session, &row.main, &row.path).map_err(TreeError::from)?;
+        }
+    }
+    let common = canonical(&context.project, Follow::All).as_ref().and_then(git::root_of);
+    for found in lost::find(&ctx, common.map(|root| root.common).as_ref())? {
+        match lost::take_back(&ctx, &found) {
+            Ok(row) => {
+                context.screen.say(&format!("{} is session {}'s again", row.path, row.session));
+            }
+            Err(why) => context.screen.say(&format!("{} stays without a row: {why}", found.path)),
+        }
+    }
     Ok(())
 }
 
@@ -107,12 +136,15 @@ fn restore(
     let tick = |at: u64, tick: u64| if at >= boot { Tick(tick) } else { Tick(0) };
     for (pid, life) in &replay.processes {
         let started = tick(life.at, now.tick.0.saturating_sub(now.unix.saturating_sub(life.at)));
-        if let Some(row) = process(tx, pid, life, started) {
+        if let Some(row) = process(tx, pid, life, started, now) {
             tx.put_process(&row)?;
         }
     }
     let mut counts = (0, 0);
-    for ((path, _), claim) in &replay.lanes {
+    // Of two claims to one path the later was judged with the earlier one in sight.
+    let mut lanes: Vec<_> = replay.lanes.iter().collect();
+    lanes.sort_by_key(|(_, claim)| (claim.at, claim.tick));
+    for ((path, _), claim) in lanes {
         let (Some(path), Some(holder)) = (AbsPath::new(path), Pid::new(&claim.pid)) else {
             continue;
         };
@@ -158,8 +190,8 @@ fn restore(
     Ok(counts)
 }
 
-/// A process as the journals tell it. Where its client is they do not say.
-fn process(tx: &Tx<'_>, pid: &str, life: &Life, started: Tick) -> Option<ProcessRow> {
+/// A process as its journal tells it.
+fn process(tx: &Tx<'_>, pid: &str, life: &Life, started: Tick, now: Now) -> Option<ProcessRow> {
     let pid = Pid::new(pid)?;
     let session = life.session.as_deref().and_then(Pid::new).unwrap_or_else(|| pid.clone());
     Some(ProcessRow {
@@ -179,7 +211,7 @@ fn process(tx: &Tx<'_>, pid: &str, life: &Life, started: Tick) -> Option<Process
         mode: None,
         started,
         started_unix: life.at,
-        seen: tx.now().tick,
+        seen: now.tick,
         background: false,
         denials: 0,
         last_denied: None,

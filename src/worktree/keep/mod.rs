@@ -11,6 +11,7 @@ use crate::policy::facts::Root;
 use crate::policy::lane::AbsPath;
 
 pub mod bury;
+pub mod refs;
 pub mod restore;
 pub mod shelf;
 pub mod snapshot;

@@ -16,6 +16,8 @@ use crate::worktree::{TreeError, facts, io, lock};
 
 /// Reflog entries of a tree that are looked through for commits nothing else holds.
 const REFLOG: usize = 200;
+/// The line of a snapshot's letter that names a file only its owner may read.
+pub(super) const PRIVATE: &str = "Octo-Private: ";
 const GITLINK: &str = "160000";
 
 /// Which files a snapshot covers; the changed and the untracked ones when nothing else is said.
@@ -73,14 +75,16 @@ pub fn in_folder(
     let own = git.clone().index(&scratch.0);
     // An index with open entries has no tree; its sides are in the commits that are merged.
     let index = if status.unmerged { None } else { Some(own.text(&["write-tree"])?) };
-    let missed = take_files(&own, folder, &status)?;
+    let taken = take_files(&own, folder, &status)?;
     let work = own.text(&["write-tree"])?;
     let mut parents: Vec<String> = head.iter().cloned().collect();
     if let Some(index) = index {
         parents.push(commit(&git, &index, &parents, "index", reason)?);
     }
-    let commit = commit(&git, &work, &parents, &letter(root, reason), reason)?;
-    Ok(Kept::Ref(publish(&git, &commit, reason, missed)?))
+    let private = taken.private.iter().map(|path| format!("{PRIVATE}{}\n", path.display()));
+    let text: String = std::iter::once(letter(root, reason)).chain(private).collect();
+    let commit = commit(&git, &work, &parents, &text, reason)?;
+    Ok(Kept::Ref(publish(&git, &commit, reason, taken.missed)?))
 }
 
 /// Holds the commits of a tree that is about to go: its tip, and those only its reflog names.
@@ -92,6 +96,19 @@ pub fn tip(root: &Root, reason: &Reason) -> Result<Option<Keep>, TreeError> {
     let tree = git.text(&["rev-parse", "HEAD^{tree}"])?;
     let commit = commit(&git, &tree, &parents, &letter(root, reason), reason)?;
     Ok(Some(publish(&git, &commit, reason, Vec::new())?))
+}
+
+/// Holds what only this tree names, when there is anything: a detached HEAD that no branch reaches,
+/// commits of its reflog. For a tree that git itself is about to take away.
+pub fn unreached(root: &Root, reason: &Reason) -> Result<Option<Keep>, TreeError> {
+    let git = Git::new(root.common.as_path()).env("GIT_DIR", root.git_dir.as_path());
+    let Some(head) = facts::commit_of(&git, "HEAD") else { return Ok(None) };
+    let args = ["rev-list", "-n1", &head, "--not", "--branches", "--remotes", "--tags"];
+    let loose = !git.text(&args)?.is_empty();
+    if loose || !only_in_reflog(&git, root, &head)?.is_empty() {
+        return tip(root, reason);
+    }
+    Ok(None)
 }
 
 /// Commits in the tree's own reflog that neither HEAD nor any branch reaches.
@@ -175,9 +192,19 @@ fn weigh(folder: &AbsPath, paths: &[PathBuf]) -> (u64, usize) {
     (sizes.sum(), paths.len())
 }
 
-/// Puts the working files into the scratch index; returns what could not be held.
-fn take_files(own: &Git, folder: &AbsPath, status: &Status) -> Result<Vec<String>, TreeError> {
-    let mut missed = status.nested.clone();
+/// What became of the working files.
+#[derive(Debug, Default)]
+struct Taken {
+    /// What could not be held.
+    missed: Vec<String>,
+    /// Files that nobody but their owner may read, which git's modes do not say.
+    private: Vec<PathBuf>,
+}
+
+/// Puts the working files into the scratch index.
+fn take_files(own: &Git, folder: &AbsPath, status: &Status) -> Result<Taken, TreeError> {
+    let mut taken = Taken { missed: status.nested.clone(), private: Vec::new() };
+    let Taken { missed, private } = &mut taken;
     let mut entries: Vec<u8> = Vec::new();
     let mut files: BTreeMap<&Path, &str> = BTreeMap::new();
     for path in &status.loose {
@@ -196,6 +223,9 @@ fn take_files(own: &Git, folder: &AbsPath, status: &Status) -> Result<Vec<String
                     missed.push(path.display().to_string());
                 } else {
                     let executable = meta.permissions().mode() & 0o111 != 0;
+                    if meta.permissions().mode().trailing_zeros() >= 6 {
+                        private.push(path.clone());
+                    }
                     files.insert(path, if executable { "100755" } else { "100644" });
                 }
             }
@@ -216,7 +246,7 @@ fn take_files(own: &Git, folder: &AbsPath, status: &Status) -> Result<Vec<String
     }
     let args = ["update-index", "-z", "--add", "--replace", "--index-info"];
     drop(own.clone().input(entries).run(&args)?);
-    Ok(missed)
+    Ok(taken)
 }
 
 fn entry(entries: &mut Vec<u8>, mode: &str, id: &str, path: &Path) {
@@ -226,7 +256,7 @@ fn entry(entries: &mut Vec<u8>, mode: &str, id: &str, path: &Path) {
     entries.push(0);
 }
 
-fn letter(root: &Root, reason: &Reason) -> String {
+pub(super) fn letter(root: &Root, reason: &Reason) -> String {
     let mut lines = vec![
         format!("before {}", one_line(&reason.what)),
         String::new(),
@@ -243,11 +273,11 @@ fn letter(root: &Root, reason: &Reason) -> String {
     lines.join("\n") + "\n"
 }
 
-fn one_line(text: &str) -> String {
+pub(in crate::worktree) fn one_line(text: &str) -> String {
     text.chars().take(300).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-fn commit(
+pub(super) fn commit(
     git: &Git,
     tree: &str,
     parents: &[String],
@@ -262,7 +292,7 @@ fn commit(
 }
 
 /// Names a snapshot by its time and commit: the same content in the same second is one snapshot.
-fn publish(
+pub(super) fn publish(
     git: &Git,
     commit: &str,
     reason: &Reason,

@@ -157,7 +157,7 @@ fn ten_thousand_steps_lose_nothing() {
             1_989..1_994 => archive(&bench, &row, &[Risk::Dirty, Risk::Unlanded]),
             1_994..1_995 => {
                 bench.now += 90_000;
-                drop(reap(&bench.ctx(), &Pid::new("reaper").unwrap()));
+                drop(reap(&bench.ctx(), &Pid::new("reaper").unwrap(), None));
             }
             _ => {
                 write(&bench.top, "victim", session);

@@ -230,6 +230,10 @@ impl GitCall<'_> {
         vec![Effect::Pathspec { root: self.root.path.clone(), scope, words: self.words.clone() }]
     }
 
+    fn ignored(&self, scope: Scope) -> Effect {
+        Effect::Ignored { root: self.root.path.clone(), scope, words: self.words.clone() }
+    }
+
     fn tree(&self) -> Vec<Effect> {
         vec![Effect::Tree { root: self.root.path.clone(), words: self.words.clone() }]
     }
