@@ -10,10 +10,10 @@ format:
     cargo fmt --check
 
 lint:
-    cargo clippy --all-targets -- -D warnings
+    cargo clippy --locked --all-targets -- -D warnings
 
 test:
-    cargo test
+    cargo test --locked
 
 deny:
     cargo deny --config .deny.toml check
