@@ -21,6 +21,10 @@ enum Damage {
     Empty,
     Text,
     NewerSchema,
+    /// A table of another program, which knows no version.
+    Foreign,
+    /// The same, with the number of our own.
+    Namesake,
     Directory,
     Pipe,
     Gone,
@@ -28,12 +32,14 @@ enum Damage {
 
 #[expect(clippy::disallowed_types, reason = "damage is done to the table itself")]
 impl Damage {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Overwritten,
         Self::Truncated,
         Self::Empty,
         Self::Text,
         Self::NewerSchema,
+        Self::Foreign,
+        Self::Namesake,
         Self::Directory,
         Self::Pipe,
         Self::Gone,
@@ -51,6 +57,15 @@ impl Damage {
                 let made = rusqlite::Connection::open(table).unwrap();
                 made.execute("UPDATE meta SET v = '9999' WHERE k = 'reader'", []).unwrap();
                 made.pragma_update(None, "user_version", 9_999).unwrap();
+            }
+            Self::Foreign | Self::Namesake => {
+                fs::remove_file(table).unwrap();
+                let made = rusqlite::Connection::open(table).unwrap();
+                made.execute_batch("CREATE TABLE lanes_of_a_pool(swimmer TEXT)").unwrap();
+                if self == Self::Namesake {
+                    let ours = octo::kernel::schema::STEPS.len();
+                    made.pragma_update(None, "user_version", ours).unwrap();
+                }
             }
             Self::Directory => {
                 fs::remove_file(table).unwrap();

@@ -1,4 +1,4 @@
-//! A disk without a byte left, played on a small file system of its own: the room that was kept
+//! A disk without a byte left, or one that can only be read, played on a small file system of its own: the room that was kept
 //! back lets claims, denials and journals go on; when that is used up too, beside others is a
 //! denial, and nobody is locked out.
 
@@ -127,6 +127,36 @@ fn without_any_room_nobody_is_locked_out_and_no_lane_opens() {
         r"
         rm {reserve}; full; ask held {held}; ask look {look}
         touch -d '-2000 seconds' {beats}/holder
+        ask alone-look {look}; ask alone-write {write}; ask alone-delete {delete}
+        "
+    )) else {
+        return;
+    };
+    let said = |label: &str| told[label].as_str();
+    assert!(said("held").starts_with("2 "), "{told:?}");
+    for label in ["look", "alone-look", "alone-write", "alone-delete"] {
+        assert_eq!(said(label), "0", "{label}: {told:?}");
+    }
+}
+
+#[test]
+fn a_disk_that_can_only_be_read_locks_nobody_out_and_opens_no_lane() {
+    let stage = Stage::set();
+    let place = &stage.pair.place;
+    let other = stage.pair.other();
+    let ask =
+        |name: &str, tool: &str, input: &Value| stage.payload(name, &other.question(tool, input));
+    let held = ask("held", "Write", &stage.pair.wanted());
+    let look = ask("look", "Bash", &bash("ls"));
+    let write = ask("write", "Write", &place.write("b.txt"));
+    let delete = ask("delete", "Bash", &bash("rm lib/c.rs"));
+    let (kernel, beats) = (place.machine.kernel(), place.kernel("beat"));
+    let (kernel, beats) = (kernel.display(), beats.display());
+    let Some(told) = stage.play(&format!(
+        r"
+        mount -o remount,bind,ro {kernel}; ask held {held}; ask look {look}
+        mount -o remount,bind,rw {kernel}; touch -d '-2000 seconds' {beats}/holder
+        mount -o remount,bind,ro {kernel}
         ask alone-look {look}; ask alone-write {write}; ask alone-delete {delete}
         "
     )) else {

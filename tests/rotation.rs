@@ -59,7 +59,7 @@ impl Stage {
 
     /// Makes a segment look as if it was last written so many days ago.
     fn aged(&self, number: usize, days: u64) {
-        let then = SystemTime::now() - Duration::from_secs(days * 86_400);
+        let then = SystemTime::now() - Duration::from_hours(days * 24);
         let file = File::options().write(true).open(self.file(number)).unwrap();
         file.set_times(FileTimes::new().set_modified(then)).unwrap();
     }
@@ -191,7 +191,7 @@ fn a_record_that_goes_takes_its_segments_along() {
     stage.place.machine.configure("isolation = \"off\"\n[retention]\ndays = 1\n");
     let would = stage.place.machine.operator(&["prune", "--dry-run"]);
     assert!(!would.stdout.contains("long"), "it ended just now: {would:?}");
-    let then = SystemTime::now() - Duration::from_hours(240);
+    let then = SystemTime::now() - Duration::from_hours(10 * 24);
     let live = stage.place.kernel("journal/long.jsonl");
     let live = File::options().write(true).open(live).unwrap();
     live.set_times(FileTimes::new().set_modified(then)).unwrap();

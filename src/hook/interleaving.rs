@@ -8,14 +8,11 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
-use super::context::Context;
-use super::{dispatch, input};
-use crate::applet::Role;
+use super::rehearsal::Rehearsal;
 use crate::journal::Replay;
-use crate::kernel::home::Home;
 use crate::kernel::life::Registry;
 use crate::kernel::log;
-use crate::kernel::store::{Kernel, LaneRow, Make, OPERATOR_PATIENCE, fault};
+use crate::kernel::store::{LaneRow, fault};
 use crate::policy::lane::{LEASE, Pid};
 use crate::policy::verdict::{Note, What};
 
@@ -56,38 +53,20 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 struct World {
-    home: Home,
-    work: std::path::PathBuf,
+    play: Rehearsal,
     calls: usize,
     died: bool,
 }
 
 impl World {
     /// Fires an event; true when it passed.
-    fn fire(&mut self, who: usize, event: &str, more: serde_json::Value) -> bool {
+    fn fire(&self, who: usize, event: &str, more: serde_json::Value) -> bool {
         let (pid, session) = WHO[who];
-        let mut body = serde_json::json!({
-            "session_id": session, "cwd": self.work, "hook_event_name": event,
-        });
-        let fields = body.as_object_mut().unwrap();
-        if pid != session {
-            fields.insert("agent_id".into(), pid.into());
-            fields.insert("agent_type".into(), "builder".into());
-        }
-        if let serde_json::Value::Object(more) = more {
-            fields.extend(more);
-        }
-        let text = body.to_string();
-        let (payload, event) = input::decode(text.as_bytes(), None).unwrap();
-        let mut context = Context::new(payload, event, Role::All, self.home.clone()).unwrap();
-        context.settings.isolation = crate::config::Isolation::Off;
-        // Segments so short that most runs have several.
-        context.settings.retention.journal_kilobytes = 2;
-        dispatch(&context).code == 0
+        self.play.fire(pid, session, event, more).code == 0
     }
 
-    fn call(&mut self, who: usize, event: &str, path: usize, id: usize) -> bool {
-        let file = self.work.join(PATHS[path]);
+    fn call(&self, who: usize, event: &str, path: usize, id: usize) -> bool {
+        let file = self.play.work.join(PATHS[path]);
         let more = serde_json::json!({
             "tool_name": "Write", "tool_input": { "file_path": file },
             "tool_use_id": format!("t{id}"),
@@ -104,7 +83,7 @@ impl World {
             }
             Step::Wrote(who, path) => {
                 if self.call(who, "PreToolUse", path, id) {
-                    let file = self.work.join(PATHS[path]);
+                    let file = self.play.work.join(PATHS[path]);
                     drop(fs::create_dir_all(file.parent().unwrap()));
                     drop(fs::write(&file, format!("{id}")));
                     self.call(who, "PostToolUse", path, id);
@@ -142,7 +121,7 @@ impl World {
                 self.died |= fault::disarm() == fault::Struck::Yes;
             }
             Step::Silent(who) => {
-                let beat = self.home.beat(&Pid::new(WHO[who].0).unwrap());
+                let beat = self.play.home.beat(&Pid::new(WHO[who].0).unwrap());
                 drop(fs::write(&beat, ".\n"));
                 let then = SystemTime::now() - Duration::from_secs(LEASE + 60);
                 if let Ok(file) = File::options().write(true).open(&beat) {
@@ -154,7 +133,7 @@ impl World {
 
     /// What the operator does to a process's lanes.
     fn release(&self, pid: &Pid) {
-        let mut kernel = Kernel::open(&self.home, Make::IfAbsent, OPERATOR_PATIENCE).unwrap();
+        let mut kernel = self.play.kernel();
         let released = kernel.transact(|tx| {
             for lane in tx.lanes_of(pid)? {
                 tx.drop_lane(&lane.path)?;
@@ -168,7 +147,7 @@ impl World {
 
     /// Live lanes of different holders never overlap.
     fn check(&self) -> Result<(), TestCaseError> {
-        let mut kernel = Kernel::open(&self.home, Make::IfAbsent, OPERATOR_PATIENCE).unwrap();
+        let mut kernel = self.play.kernel();
         let (lanes, live) = kernel
             .look(|tx| {
                 let mut registry = Registry::new(LEASE);
@@ -189,7 +168,7 @@ impl World {
             }
         }
         let mut replay = Replay::default();
-        for (name, parts) in log::all(&self.home).unwrap() {
+        for (name, parts) in log::all(&self.play.home).unwrap() {
             let pid = Pid::new(&name).unwrap();
             let head = kernel.look(|tx| tx.head(&pid)).unwrap();
             let read = crate::journal::read_all(&parts, head.as_ref(), 1);
@@ -216,14 +195,9 @@ impl World {
 }
 
 fn play(steps: &[Step], folder: &Path) -> Result<(), TestCaseError> {
-    let folder = fs::canonicalize(folder).unwrap();
-    // No scratch folder: what lies there is nobody's lane.
-    let work = folder.join("home/work");
-    fs::create_dir_all(work.join(".git/objects")).unwrap();
-    fs::create_dir_all(work.join(".git/refs")).unwrap();
-    fs::write(work.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
-    let home = Home::of(&folder.join("home"));
-    let mut world = World { home, work, calls: 0, died: false };
+    // Segments so short that most runs have several.
+    let play = Rehearsal::new(folder, |settings| settings.retention.journal_kilobytes = 2);
+    let mut world = World { play, calls: 0, died: false };
     for step in steps {
         world.take(step);
         world.check()?;

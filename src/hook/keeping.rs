@@ -10,11 +10,11 @@ use super::context::Context;
 use crate::git;
 use crate::git::entry::{self, Indexed};
 use crate::kernel::store::Kernel;
-use crate::policy::facts::{Facts, Root, RootKind, StashUse};
+use crate::policy::facts::{Facts, Root, RootKind, StashUse, Untracked};
 use crate::policy::lane::AbsPath;
 use crate::policy::telling::plain;
 use crate::policy::verdict::{Keep, Kept as Threat, Note, Outcome, What};
-use crate::worktree::keep::snapshot::{self, Extra};
+use crate::worktree::keep::snapshot::{self, Extra, Look};
 use crate::worktree::keep::{Bounds, Kept, Reason, refs};
 use crate::worktree::{TreeError, seed};
 
@@ -88,14 +88,13 @@ fn hold(root: &Root, keep: &Keep, reason: &Reason) -> Result<Vec<Kept>, TreeErro
         Threat::Loose if whole => work_tree(root, reason),
         Threat::Loose | Threat::Content => Ok(vec![loose(Extra { only, ..Extra::default() })?]),
         Threat::Ignored if only.iter().any(|p| is_built(p)) => Ok(Vec::new()),
-        Threat::Ignored => {
-            let own = seed::ignored_files(root, &root.path, &only, IGNORED, &|_| false)?;
-            let mut kept = vec![loose(Extra { ignored: own.files, only })?];
-            if let Some((bytes, files)) = own.too_many {
-                kept.push(Kept::TooBig { bytes, files });
-            }
-            Ok(kept)
+        Threat::Untracked(Untracked::Unknown) => {
+            Ok(vec![loose(Extra { only, look: Look::Untracked, ..Extra::default() })?])
         }
+        Threat::Ignored | Threat::Untracked(Untracked::Ignored) => {
+            untracked(root, only, Look::Nowhere, reason)
+        }
+        Threat::Untracked(Untracked::Both) => untracked(root, only, Look::Untracked, reason),
         Threat::WorkTree => work_tree(root, reason),
         Threat::Branch(name) => Ok(vec![refs::branch(root, name, reason)?]),
         Threat::Stash(StashUse::Take(entry)) => {
@@ -105,10 +104,24 @@ fn hold(root: &Root, keep: &Keep, reason: &Reason) -> Result<Vec<Kept>, TreeErro
     }
 }
 
+/// Ignored files at and below the paths, and what else is looked for.
+fn untracked(
+    root: &Root,
+    only: Vec<PathBuf>,
+    look: Look,
+    reason: &Reason,
+) -> Result<Vec<Kept>, TreeError> {
+    let own = seed::ignored_files(root, &root.path, &only, IGNORED, &|_| false)?;
+    let extra = Extra { ignored: own.files, only, look };
+    let mut kept = vec![snapshot::before(root, reason, &extra, Bounds::default())?];
+    kept.extend(own.too_many.map(|(bytes, files)| Kept::TooBig { bytes, files }));
+    Ok(kept)
+}
+
 /// A linked work tree that goes: its files, ignored ones too, and what only its reflog names.
 fn work_tree(root: &Root, reason: &Reason) -> Result<Vec<Kept>, TreeError> {
     let own = seed::ignored_files(root, &root.path, &[], IGNORED, &|_| false)?;
-    let extra = Extra { ignored: own.files, only: Vec::new() };
+    let extra = Extra { ignored: own.files, ..Extra::default() };
     let mut kept = vec![snapshot::before(root, reason, &extra, Bounds::default())?];
     kept.extend(snapshot::unreached(root, reason)?.map(Kept::Ref));
     kept.extend(own.too_many.map(|(bytes, files)| Kept::TooBig { bytes, files }));
@@ -163,7 +176,14 @@ fn too_much(keep: &Keep, what: &str, words: &mut Vec<String>) -> Result<(), Stri
             plain(what)
         ));
     }
-    let which = if keep.what == Threat::Ignored { "ignored files" } else { "uncommitted work" };
+    let which = match keep.what {
+        Threat::Ignored | Threat::Untracked(_) => "untracked files",
+        Threat::Loose
+        | Threat::Content
+        | Threat::WorkTree
+        | Threat::Branch(_)
+        | Threat::Stash(_) => "uncommitted work",
+    };
     let place = keep.path.as_ref().unwrap_or(&keep.root);
     words.push(format!("octo: {which} in {place} not held first ({})", plain(what)));
     Ok(())
@@ -175,11 +195,16 @@ fn what(context: &Context<'_>, keep: &Keep) -> String {
     match (&keep.what, &keep.path) {
         (Threat::Branch(name), _) => format!("{tool} on branch {name}"),
         (Threat::Stash(_), _) => format!("{tool} on the stash"),
-        (Threat::Loose | Threat::Content | Threat::Ignored | Threat::WorkTree, Some(path)) => {
-            format!("{tool} on {path}")
-        }
-        (Threat::Loose | Threat::Content | Threat::Ignored | Threat::WorkTree, None) => {
-            format!("{tool} in {}", keep.root)
-        }
+        (
+            Threat::Loose
+            | Threat::Content
+            | Threat::Ignored
+            | Threat::Untracked(_)
+            | Threat::WorkTree,
+            path,
+        ) => match path {
+            Some(path) => format!("{tool} on {path}"),
+            None => format!("{tool} in {}", keep.root),
+        },
     }
 }

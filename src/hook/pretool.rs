@@ -8,7 +8,8 @@ use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
 use super::{
-    arms, claims, delegate, fencing, floor, keeping, notify, once, refuse, register, reply, whose,
+    arms, claims, delegate, fencing, floor, keeping, notify, once, refuse, register, reply, trees,
+    whose,
 };
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
@@ -54,7 +55,7 @@ pub fn run(context: &Context<'_>) -> Reply {
         return reply::pass();
     }
     let disk = Disk::new(context.home.user(), &context.payload.cwd, context.settings.clone())
-        .standing_in(context.root.clone());
+        .standing_in(context.root.clone(), context.links.clone());
     let effects = match observe::effects(&context.payload, &disk) {
         Ok(effects) => effects,
         Err(e) => {
@@ -70,8 +71,10 @@ pub fn run(context: &Context<'_>) -> Reply {
         Flight::Writes
     };
     let call = context.payload.call().map(|id| (id, flight));
+    let lost_ground = trees::lost_ground(context);
     let seen = beat::touch(&context.home, &context.actor.pid, call, context.now.unix);
     if effects.is_empty()
+        && lost_ground.is_empty()
         && tool != Tool::Delegate
         && matches!(seen, Ok(Seen::Before { .. }))
         && !beat::has_word(&context.home, &context.actor.pid)
@@ -91,6 +94,7 @@ pub fn run(context: &Context<'_>) -> Reply {
         Ok(reply) => reply,
         Err(e) => without_state(context, &disk, &effects, &e),
     };
+    let reply = with_words(context, reply, &lost_ground);
     if let Some(id) = context.payload.call().filter(|_| reply.code != 0) {
         // What was refused is not under way. No harm when it can't be noted: it only looks busy.
         let over = Some((id, Flight::Over));
@@ -146,7 +150,10 @@ fn judge(
             Round::Ask(needs) => needs.iter().for_each(|need| asked.ask(need)),
             Round::Settled(settled) => match finish(context, disk, effects, &mut kernel, &settled)?
             {
-                Finished::Said(reply) => return Ok(with_words(context, reply, &words)),
+                Finished::Said(reply) => {
+                    kernel.abandon();
+                    return Ok(with_words(context, reply, &words));
+                }
                 Finished::Again(word) => words.push(word),
             },
         }

@@ -91,6 +91,21 @@ pub fn at_start(context: &Context<'_>) -> Vec<String> {
     words
 }
 
+/// What a session is told whose directory went with its tree while it was at work there.
+#[must_use]
+pub fn lost_ground(context: &Context<'_>) -> Vec<String> {
+    let gone = |cwd: &&AbsPath| std::fs::symlink_metadata(cwd.as_path()).is_err();
+    let Some(cwd) = context.cwd.as_ref().filter(gone) else { return Vec::new() };
+    let rows = engine(context).and_then(|e| e.of_session(&context.actor.session).ok());
+    let rows = rows.unwrap_or_default();
+    let Some(row) = rows.iter().find(|row| cwd.within(&row.path)) else { return Vec::new() };
+    let id = &row.id;
+    vec![format!(
+        "octo: your worktree {} is gone; its branch {} is kept: octo worktree recreate {id}, run from {}",
+        row.path, row.branch, row.main
+    )]
+}
+
 /// A session whose tree was handed on to other work gets a fresh one when it comes back.
 fn moved(context: &Context<'_>, engine: &Engine, root: &Root) -> Vec<String> {
     let session = &context.actor.session;

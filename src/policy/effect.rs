@@ -87,6 +87,17 @@ pub enum OperatorUse {
     HookByHand,
 }
 
+/// Which untracked files a verb takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untracked {
+    /// Those that git would offer to add.
+    Unknown,
+    /// Those that git ignores.
+    Ignored,
+    /// Both.
+    Both,
+}
+
 /// One thing a call would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
@@ -158,12 +169,15 @@ pub enum Effect {
         /// The words as written.
         words: String,
     },
-    /// Throws away what git ignores (`clean -x`); nobody's lane, but no commit brings it back.
-    Ignored {
+    /// Throws away what git does not track, besides being a [`Effect::Tree`] or
+    /// [`Effect::Pathspec`] of the same words.
+    Untracked {
         /// The work tree.
         root: AbsPath,
         /// What is looked through.
         scope: Scope,
+        /// Which of it.
+        which: Untracked,
         /// The words as written.
         words: String,
     },
@@ -232,7 +246,7 @@ impl Effect {
             | Self::Commit { root, .. }
             | Self::Tree { root, .. }
             | Self::Pathspec { root, .. }
-            | Self::Ignored { root, .. }
+            | Self::Untracked { root, .. }
             | Self::Head { root, .. }
             | Self::Sequencer { root, .. }
             | Self::Stash { root, .. }
@@ -259,7 +273,7 @@ impl Effect {
             | Self::Commit { .. }
             | Self::Tree { .. }
             | Self::Pathspec { .. }
-            | Self::Ignored { .. }
+            | Self::Untracked { .. }
             | Self::Head { .. }
             | Self::Sequencer { .. }
             | Self::Stash { .. }
@@ -285,7 +299,7 @@ impl Effect {
             | Self::Commit { .. }
             | Self::Tree { .. }
             | Self::Pathspec { .. }
-            | Self::Ignored { .. }
+            | Self::Untracked { .. }
             | Self::Head { .. }
             | Self::Sequencer { .. }
             | Self::Stash { .. }
@@ -307,7 +321,7 @@ impl Effect {
             | Self::Commit { words, .. }
             | Self::Tree { words, .. }
             | Self::Pathspec { words, .. }
-            | Self::Ignored { words, .. }
+            | Self::Untracked { words, .. }
             | Self::Head { words, .. }
             | Self::Sequencer { words, .. }
             | Self::Stash { words, .. }

@@ -56,7 +56,7 @@ fn allow(effects: &[Effect], facts: &Facts) -> Outcome {
             }
             build_on(path, facts, &mut outcome);
         }
-        for keep in threatened(effect, facts) {
+        for keep in threatened(effect, effects, facts) {
             if !outcome.keeps.contains(&keep) {
                 outcome.keeps.push(keep);
             }
@@ -67,7 +67,7 @@ fn allow(effects: &[Effect], facts: &Facts) -> Outcome {
 
 /// What an effect throws away that git would not give back. A moved HEAD is not among it: the
 /// reflogs of HEAD and of the branch name every commit it leaves.
-fn threatened(effect: &Effect, facts: &Facts) -> Vec<Keep> {
+fn threatened(effect: &Effect, all: &[Effect], facts: &Facts) -> Vec<Keep> {
     let keep = |root: &lane::AbsPath, path: Option<&lane::AbsPath>, what| Keep {
         root: root.clone(),
         path: path.cloned(),
@@ -80,13 +80,14 @@ fn threatened(effect: &Effect, facts: &Facts) -> Vec<Keep> {
             let what = if loose { Kept::Ignored } else { Kept::Loose };
             facts.root_of(path).map(|root| keep(&root.path, Some(path), what)).into_iter().collect()
         }
-        Effect::Tree { root, .. } | Effect::Pathspec { root, .. } => {
-            vec![keep(root, None, Kept::Loose)]
+        Effect::Tree { root, words } | Effect::Pathspec { root, words, .. } => {
+            let cleans = |e: &Effect| matches!(e, Effect::Untracked { words: w, .. } if w == words);
+            if all.iter().any(cleans) { Vec::new() } else { vec![keep(root, None, Kept::Loose)] }
         }
-        Effect::Ignored { root, scope: Scope::Paths { take, .. }, .. } => {
-            take.iter().map(|path| keep(root, Some(path), Kept::Ignored)).collect()
+        Effect::Untracked { root, scope: Scope::Paths { take, .. }, which, .. } => {
+            take.iter().map(|path| keep(root, Some(path), Kept::Untracked(*which))).collect()
         }
-        Effect::Ignored { root, .. } => vec![keep(root, None, Kept::Ignored)],
+        Effect::Untracked { root, which, .. } => vec![keep(root, None, Kept::Untracked(*which))],
         Effect::Worktree { path, .. } => vec![keep(path, None, Kept::WorkTree)],
         Effect::Branch { root, branch, .. } => {
             vec![keep(root, None, Kept::Branch(branch.clone()))]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::{Basis, StashUse};
+use super::facts::{Basis, StashUse, Untracked};
 use super::lane::{AbsPath, Pid};
 
 /// A rule's stable id, `area.name`.
@@ -202,9 +202,11 @@ pub enum Kept {
     Loose,
     /// The content of a file that nobody is known to have written: a person's, as a rule.
     Content,
-    /// Loose files and what git ignores, unless a tool built it.
+    /// A path git ignores, unless a tool built it.
     Ignored,
-    /// These and what only this work tree's own records name: it goes as a whole.
+    /// What git does not track, of these kinds.
+    Untracked(Untracked),
+    /// All of it, and what only this work tree's own records name: it goes as a whole.
     WorkTree,
     /// The commits that only this branch names.
     Branch(String),

@@ -18,6 +18,7 @@ pub fn recreate(ctx: &Context<'_>, row: &TreeRow) -> Result<Made, TreeError> {
         from: row.main.clone(),
         via: Via::Fork,
         start: Start::Head,
+        branch: None,
     };
     apply::create(ctx, &request)
 }

@@ -100,8 +100,10 @@ impl Engine {
         session: &Pid,
         from: &AbsPath,
         start: Option<Start>,
+        branch: Option<String>,
     ) -> Result<Made, TreeError> {
         let mut request = self.request(session, None, from, Via::Command);
+        request.branch = branch;
         request.start = start.unwrap_or(request.start);
         apply::create(&self.context(), &request)
     }
@@ -200,7 +202,7 @@ impl Engine {
         let aim = match land {
             Land::Auto => Aim::Land,
             Land::Pr => Aim::Publish,
-            Land::Ask => return self.offer(row),
+            Land::Ask => return self.offer(&row),
             Land::Never => Aim::CommitOnly,
         };
         let by = row.session.clone();
@@ -208,7 +210,13 @@ impl Engine {
     }
 
     /// Work that nobody was asked about yet stays a state, so that it is not forgotten.
-    fn offer(&self, mut row: TreeRow) -> Result<Saved, TreeError> {
+    fn offer(&self, row: &TreeRow) -> Result<Saved, TreeError> {
+        // Whoever removes it meanwhile has the lock, and the last word on its state.
+        let _lock = lock::tree_wait(&self.places, &row.path, lock::WAIT)?;
+        let mut row = self.row_at(&row.path)?;
+        if !row.stands() {
+            return Ok(Saved { committed: None, outcome: Outcome::OnBranch, notes: Vec::new() });
+        }
         let found = reap::survey(&self.context(), &row)?;
         let loose = found.changed + found.untracked > 0;
         let why = ENDED.to_owned();
@@ -285,6 +293,7 @@ impl Engine {
             from: from.clone(),
             via,
             start: self.prefs.start.clone(),
+            branch: None,
         }
     }
 }

@@ -44,6 +44,8 @@ pub struct Request {
     pub via: Via,
     /// What it should start from.
     pub start: Start,
+    /// An existing branch to work on, named by whoever asks; none for a branch of its own.
+    pub branch: Option<String>,
 }
 
 /// A branch and the commit it points at.
@@ -83,6 +85,8 @@ pub struct CreateFacts {
     pub unpublished: Unpublished,
     /// What `Start::Rev` means.
     pub rev: Option<String>,
+    /// The commit of the branch that was asked for.
+    pub wanted: Option<String>,
     /// The repository's rows.
     pub rows: Vec<TreeRow>,
     /// The repository's registered trees.
@@ -169,6 +173,9 @@ pub fn create(request: &Request, facts: &CreateFacts) -> Result<Decision, Refusa
         return Err(Refusal::Prefix(commit.clone()));
     }
     space(facts)?;
+    if let Some(branch) = &request.branch {
+        return asked_for(branch, &id, request, root, facts);
+    }
     let base = base(request, root, facts)?;
     let handed_on = facts.rows.iter().find(|r| r.id == id && r.session != request.session);
     let (name, mut notes) = free_name(&id, facts)?;
@@ -197,6 +204,35 @@ pub fn create(request: &Request, facts: &CreateFacts) -> Result<Decision, Refusa
     }
     let branch = format!("{PREFIX}{name}");
     Ok(Decision::New(base.plan(name, branch, sub(request, root), facts, notes)))
+}
+
+/// A tree on a branch that is there already, because somebody named it.
+fn asked_for(
+    branch: &str,
+    id: &str,
+    request: &Request,
+    root: &Root,
+    facts: &CreateFacts,
+) -> Result<Decision, Refusal> {
+    let commit = facts.wanted.clone().ok_or_else(|| Refusal::NoSuchRev(branch.to_owned()))?;
+    let holds =
+        |t: &&Tree| t.head == Head::Branch(branch.to_owned()) && t.standing != Standing::Vanished;
+    if let Some(tree) = facts.trees.iter().find(holds) {
+        return Err(Refusal::Held { branch: branch.to_owned(), holder: tree.path.clone() });
+    }
+    let (id, notes) = free_name(id, facts)?;
+    Ok(Decision::New(Plan {
+        path: facts.folder.join(&id),
+        id,
+        branch: branch.to_owned(),
+        from_branch: FromBranch::Kept,
+        commit,
+        label: branch.to_owned(),
+        distance: None,
+        target: facts.head.as_ref().and_then(|h| h.branch.clone()),
+        sub: sub(request, root),
+        notes,
+    }))
 }
 
 /// The branch of a tree that was handed on, when no work tree has it any more.
@@ -365,6 +401,7 @@ mod tests {
             distance: Some((1, 0)),
             unpublished: Unpublished::None,
             rev: None,
+            wanted: None,
             rows: Vec::new(),
             trees: Vec::new(),
             branches: BTreeMap::new(),
@@ -378,7 +415,14 @@ mod tests {
 
     fn request(start: Start) -> Request {
         let session = Pid::new("s-1").unwrap();
-        Request { session, name: None, from: at("/w/app/lib"), via: Via::Command, start }
+        Request {
+            session,
+            name: None,
+            from: at("/w/app/lib"),
+            via: Via::Command,
+            start,
+            branch: None,
+        }
     }
 
     fn planned(start: Start, facts: &CreateFacts) -> Plan {
@@ -417,6 +461,29 @@ mod tests {
         facts.branches.insert("dim".into(), "old".into());
         assert!(matches!(create(&request(Start::Head), &facts), Err(Refusal::Prefix(_))));
         assert_eq!(plan.sub, Some(PathBuf::from("lib")));
+    }
+
+    #[test]
+    fn a_branch_is_taken_by_name_only_and_from_nobody() {
+        let mut wish = request(Start::Head);
+        wish.branch = Some("topic".into());
+        let holder = Tree {
+            id: None,
+            path: at("/w/app"),
+            git_dir: at("/w/app/.git"),
+            head: Head::Branch("topic".into()),
+            locked: None,
+            standing: Standing::Whole,
+        };
+        let mut facts = CreateFacts { wanted: Some("c7".into()), ..facts() };
+        facts.trees.push(holder);
+        let held = Refusal::Held { branch: "topic".into(), holder: at("/w/app") };
+        assert_eq!(create(&wish, &facts), Err(held));
+        facts.trees.clear();
+        let Ok(Decision::New(plan)) = create(&wish, &facts) else { panic!("it is free") };
+        assert_eq!((plan.branch.as_str(), plan.commit.as_str()), ("topic", "c7"));
+        facts.wanted = None;
+        assert_eq!(create(&wish, &facts), Err(Refusal::NoSuchRev("topic".into())));
     }
 
     #[test]

@@ -23,8 +23,8 @@ impl Tx<'_> {
             let head = self.head(pid)?.unwrap_or_default();
             let mine = lines.iter().filter(|(p, ..)| p == pid).map(|(_, what, note)| (*what, note));
             let mine: Vec<log::Line<'_>> = mine.collect();
-            let holding = || self.held(pid);
-            let growth = Growth { limit: self.segments, held: &holding };
+            let again = || self.held(pid);
+            let growth = Growth { limit: self.segments, held: &again };
             let head = log::append(self.home, pid, &head, self.now, &growth, &mine)?;
             self.put_head(pid, &head)?;
         }

@@ -3,6 +3,7 @@
 //! claim and never a claim without a line.
 
 mod claims;
+pub(crate) mod fault;
 mod journals;
 mod process;
 mod records;
@@ -175,7 +176,6 @@ impl Kernel {
         };
         let out = work(&mut tx)?;
         tx.write_journals()?;
-        #[cfg(test)]
         fault::strike()?;
         tx.inner.commit()?;
         drop(guard);
@@ -212,6 +212,11 @@ impl Kernel {
             links::part(path).map_err(|e| StateError::io(path, e))?;
         }
         Ok(())
+    }
+
+    /// Ends without closing: a hook's process ends next, and the system closes faster.
+    pub fn abandon(self) {
+        std::mem::forget(self);
     }
 
     /// SQLite's own opinion of the file, and ours of its shape.
@@ -295,11 +300,6 @@ fn has_journals(home: &Home) -> bool {
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StateError> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    // A link in the folder's own path is resolved; only the last step may be none.
-    let path = match (path.parent().and_then(|p| fs::canonicalize(p).ok()), path.file_name()) {
-        (Some(dir), Some(name)) => dir.join(name),
-        _ => path.to_path_buf(),
-    };
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(Duration::from_millis(200))?;
     conn.execute_batch(
@@ -385,41 +385,5 @@ fn lock(path: &Path, patience: Duration) -> Result<File, StateError> {
         }
         thread::sleep(pause);
         pause = (pause * 3 / 2).min(LONGEST_PAUSE);
-    }
-}
-
-/// Deaths between the journals and the commit, as a test orders them.
-#[cfg(test)]
-pub(crate) mod fault {
-    use std::cell::Cell;
-    use std::path::PathBuf;
-
-    use super::StateError;
-
-    thread_local! {
-        static DUE: Cell<bool> = const { Cell::new(false) };
-    }
-
-    /// Whether the order was carried out.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(crate) enum Struck {
-        /// It was.
-        Yes,
-        /// No transaction came so far.
-        No,
-    }
-
-    /// The next transaction of this thread dies when its lines are written.
-    pub(crate) fn arm() {
-        DUE.set(true);
-    }
-
-    /// Takes the order back.
-    pub(crate) fn disarm() -> Struck {
-        if DUE.take() { Struck::No } else { Struck::Yes }
-    }
-
-    pub(super) fn strike() -> Result<(), StateError> {
-        if DUE.take() { Err(StateError::Locked(PathBuf::from("killed"))) } else { Ok(()) }
     }
 }

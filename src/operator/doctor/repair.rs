@@ -136,7 +136,7 @@ fn restore(
     let tick = |at: u64, tick: u64| if at >= boot { Tick(tick) } else { Tick(0) };
     for (pid, life) in &replay.processes {
         let started = tick(life.at, now.tick.0.saturating_sub(now.unix.saturating_sub(life.at)));
-        if let Some(row) = process(tx, pid, life, started, now) {
+        if let Some(row) = process(tx, pid, life, started) {
             tx.put_process(&row)?;
         }
     }
@@ -187,8 +187,8 @@ fn restore(
     Ok(counts)
 }
 
-/// A process as its journal tells it.
-fn process(tx: &Tx<'_>, pid: &str, life: &Life, started: Tick, now: Now) -> Option<ProcessRow> {
+/// A process as the journals tell it. Where its client is they do not say.
+fn process(tx: &Tx<'_>, pid: &str, life: &Life, started: Tick) -> Option<ProcessRow> {
     let pid = Pid::new(pid)?;
     let session = life.session.as_deref().and_then(Pid::new).unwrap_or_else(|| pid.clone());
     Some(ProcessRow {
@@ -208,7 +208,7 @@ fn process(tx: &Tx<'_>, pid: &str, life: &Life, started: Tick, now: Now) -> Opti
         mode: None,
         started,
         started_unix: life.at,
-        seen: now.tick,
+        seen: tx.now().tick,
         background: false,
         denials: 0,
         last_denied: None,

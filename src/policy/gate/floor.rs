@@ -30,7 +30,7 @@ fn reaches(effect: &Effect, place: &AbsPath) -> bool {
         | Effect::Unstage { .. }
         | Effect::Commit { .. }
         | Effect::Tree { .. }
-        | Effect::Ignored { .. }
+        | Effect::Untracked { .. }
         | Effect::Head { .. }
         | Effect::Sequencer { .. }
         | Effect::Stash { .. }

@@ -1,11 +1,14 @@
 //! Owns programs that pack and unpack. What an archive holds is not known: unpacking may write
 //! anything below its destination, unless the members are named.
 
+use std::path::Path;
+
 use super::options::{Parsed, Style, parse};
 use super::paths::{Target, join};
 use super::verbs::{Verb, program};
 use super::{Call, Follow};
 use crate::policy::facts::Effect;
+use crate::policy::lane::AbsPath;
 use crate::policy::shell::{Arg, Entry};
 
 /// The rows.
@@ -66,6 +69,8 @@ pub(super) const ROWS: &[Verb] = &[
 /// Anything at or below a directory may be written.
 fn anything(call: &Call<'_>, dir: &Arg) -> Vec<Effect> {
     let target = match call.place.target(dir, Follow::All) {
+        // What an archive lays down there are names of its own, also where a tree lies deeper.
+        Target::At(path) if scratch(call, &path) => Target::Nowhere,
         Target::At(path) if call.place.kind(dir) != Entry::Missing => Target::Below(path),
         Target::At(_) => Target::Nowhere,
         other @ (Target::Below(_) | Target::Among(_) | Target::Nowhere | Target::Unknown(_)) => {
@@ -73,6 +78,13 @@ fn anything(call: &Call<'_>, dir: &Arg) -> Vec<Effect> {
         }
     };
     call.place.effect(target, &call.words(), |path| Effect::Write { path })
+}
+
+/// Whether a path is the folder for temporary files itself.
+fn scratch(call: &Call<'_>, path: &AbsPath) -> bool {
+    let own = call.site().var("TMPDIR").and_then(|dir| call.site().resolve(&dir, Follow::All));
+    own.as_ref() == Some(path)
+        || ["/tmp", "/var/tmp"].iter().any(|dir| path.as_path() == Path::new(dir))
 }
 
 /// Named members below a directory.

@@ -22,6 +22,7 @@ pub(super) const ROWS: &[Verb] = &[
             "find . -fprint lib/core.rs",
             "find . ( -name x -o -name core.rs ) -delete",
             "find $X -delete",
+            "find -L docs/../lib -name '*.rs' -delete",
         ],
         &[
             "find lib -name rm -print",
@@ -47,6 +48,17 @@ enum Truth {
     Maybe,
 }
 
+/// Which links are taken for what they lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Links {
+    /// None.
+    Kept,
+    /// The starting points (`-H`).
+    AtTheTop,
+    /// All (`-L`).
+    Followed,
+}
+
 /// One file that is looked at.
 struct Seen<'a> {
     path: &'a str,
@@ -67,7 +79,8 @@ fn find(call: &Call<'_>) -> Vec<Effect> {
         text.starts_with('-') && text.len() > 1 || matches!(arg.exact(), Some("(" | "!" | ")"))
     };
     let leading = |arg: &&Arg| matches!(arg.exact(), Some("-H" | "-L" | "-P"));
-    let args: Vec<&Arg> = call.args.iter().skip_while(leading).collect();
+    let (leads, args) = call.args.split_at(call.args.iter().take_while(leading).count());
+    let args: Vec<&Arg> = args.iter().collect();
     let split = args.iter().position(begins).unwrap_or(args.len());
     let (starts, tests) = args.split_at(split);
     let mut out = written(call, tests);
@@ -76,10 +89,17 @@ fn find(call: &Call<'_>) -> Vec<Effect> {
         return Vec::new();
     }
     if words.contains(&"-delete") {
+        let last = leads.last().and_then(Arg::exact);
+        let links = match last {
+            Some("-L") => Links::Followed,
+            _ if words.contains(&"-follow") => Links::Followed,
+            Some("-H") => Links::AtTheTop,
+            _ => Links::Kept,
+        };
         let here = Arg::text(".");
         let starts = if starts.is_empty() { vec![&here] } else { starts.to_vec() };
         for start in starts {
-            out.extend(deleted(call, start, &words));
+            out.extend(deleted(call, start, &words, links));
         }
     }
     out
@@ -102,7 +122,7 @@ fn written(call: &Call<'_>, tests: &[&Arg]) -> Vec<Effect> {
 }
 
 /// What is deleted below one starting point.
-fn deleted(call: &Call<'_>, start: &Arg, tests: &[&str]) -> Vec<Effect> {
+fn deleted(call: &Call<'_>, start: &Arg, tests: &[&str], links: Links) -> Vec<Effect> {
     let words = call.words();
     let Some(text) = start.exact() else {
         return call.place.remove(start, &words);
@@ -110,7 +130,7 @@ fn deleted(call: &Call<'_>, start: &Arg, tests: &[&str]) -> Vec<Effect> {
     let Some(top) = call.place.absolute(text) else {
         return call.place.remove(start, &words);
     };
-    match walk(call, text, &top, tests) {
+    match walk(call, (text, &top), tests, links) {
         Some(paths) => {
             let resolved = paths.iter().filter_map(|p| call.site().resolve(p, Follow::Parents));
             resolved.map(|path| Effect::Remove { path }).collect()
@@ -120,7 +140,12 @@ fn deleted(call: &Call<'_>, start: &Arg, tests: &[&str]) -> Vec<Effect> {
 }
 
 /// All paths the expression deletes; `None` when there are too many files.
-fn walk(call: &Call<'_>, text: &str, top: &str, tests: &[&str]) -> Option<Vec<String>> {
+fn walk(
+    call: &Call<'_>,
+    (text, top): (&str, &str),
+    tests: &[&str],
+    links: Links,
+) -> Option<Vec<String>> {
     let mut open = vec![(text.to_owned(), top.to_owned(), 0_usize)];
     let (mut fuel, mut out) = (FUEL, Vec::new());
     let limit = |name: &str| {
@@ -131,7 +156,11 @@ fn walk(call: &Call<'_>, text: &str, top: &str, tests: &[&str]) -> Option<Vec<St
     while let Some((shown, path, depth)) = open.pop() {
         fuel = fuel.checked_sub(1)?;
         let name = super::paths::base_name(&shown);
-        let kind = call.site().entry(&path);
+        let kind = match links {
+            Links::Followed => call.site().target(&path),
+            Links::AtTheTop if depth == 0 => call.site().target(&path),
+            Links::Kept | Links::AtTheTop => call.site().entry(&path),
+        };
         let seen = Seen { path: &shown, name, kind };
         let came = evaluate(&seen, tests);
         if came.deletes && depth >= shallowest.unwrap_or(0) {

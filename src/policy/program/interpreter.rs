@@ -1,5 +1,5 @@
 //! Owns the command lines of interpreters: where the program text is, and in-place editing.
-//! Script files are not looked into; what they change is seen after the call.
+//! Of a script file only what it spells out counts; the rest is seen after the call.
 
 use super::code::{self, Language};
 use super::options::{Parsed, Style, parse};
@@ -59,8 +59,74 @@ pub(super) const ROWS: &[Verb] = &[
     ),
 ];
 
+/// The rows of languages that are not read.
+pub(super) const OTHERS: &[Verb] = &[program(
+    &[
+        "lua",
+        "luajit",
+        "tclsh",
+        "expect",
+        "Rscript",
+        "julia",
+        "osascript",
+        "pwsh",
+        "powershell",
+        "emacs",
+        "elixir",
+        "groovy",
+        "scala",
+        "swift",
+        "guile",
+        "sbcl",
+    ],
+    "may write what the text it is given names, when that writes at all",
+    other,
+)
+.examples(
+    &[
+        "lua -e 'os.remove(\"lib/core.rs\")'",
+        "tclsh <<< 'file delete -force lib'",
+        "pwsh -Command 'Set-Content lib/core.rs x'",
+        "emacs --batch lib/core.rs --eval '(save-buffer)'",
+        "expect -c 'spawn rm -rf lib'",
+    ],
+    &[
+        "lua -e 'print(1)'",
+        "lua lib/core.rs",
+        "pwsh -Command 'Get-Content lib/core.rs | Measure'",
+        "julia --version",
+    ],
+)];
+
+/// Options that hold a text.
+const TEXTS: &[&str] = &["-e", "-E", "-c", "-C", "--eval", "--execute", "--command"];
+
+fn other(call: &Call<'_>) -> Vec<Effect> {
+    let says = |arg: &Arg| {
+        let word = arg.exact().unwrap_or_default().to_lowercase();
+        TEXTS.iter().any(|name| name.eq_ignore_ascii_case(&word)) || word == "-command"
+    };
+    let mut given: Vec<String> = Vec::new();
+    let mut operands: Vec<Arg> = Vec::new();
+    let mut args = call.args.iter();
+    while let Some(arg) = args.next() {
+        if says(arg) {
+            given.extend(args.next().map(text));
+        } else {
+            operands.push(arg.clone());
+        }
+    }
+    if let Stdin::Text(fed) = &call.invocation.stdin {
+        given.push(fed.clone());
+    }
+    given.iter().flat_map(|text| code::foreign(call, text, &operands)).collect()
+}
+
 /// Longest program that is read from a file on standard input.
 const PROGRAM: usize = 1 << 18;
+
+/// Longest script that is looked into.
+const SCRIPT: usize = 1 << 15;
 
 /// A text with what is not known marked.
 fn text(arg: &Arg) -> String {
@@ -82,15 +148,22 @@ fn texts(call: &Call<'_>, line: &Parsed, options: &[&str], language: Language) -
     match line.operands.first() {
         None => fed(call, rest, language),
         Some(dash) if dash.exact() == Some("-") => fed(call, rest, language),
-        // Scripts are not looked into, except one the same line wrote.
         Some(script) => match call.wrote(script) {
             Some(text) if text.trim_matches(HOLE).trim().is_empty() && text.contains(HOLE) => {
                 vec![call.place.opaque(Why::Generated, &call.words())]
             }
             Some(text) => code::given(call, &text, rest, language),
-            None => Vec::new(),
+            None => stored(call, script, rest, language),
         },
     }
+}
+
+/// What a script on the disk spells out. It is the project's own more often than not, so that what
+/// it computes is no reason to stop it.
+fn stored(call: &Call<'_>, script: &Arg, rest: &[Arg], language: Language) -> Vec<Effect> {
+    let text = call.place.read(script, SCRIPT).unwrap_or_default();
+    let exact = |effect: &Effect| !matches!(effect, Effect::Opaque { .. });
+    code::given(call, &text, rest, language).into_iter().filter(exact).collect()
 }
 
 fn fed(call: &Call<'_>, rest: &[Arg], language: Language) -> Vec<Effect> {

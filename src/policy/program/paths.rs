@@ -9,7 +9,7 @@ use gix_glob::wildmatch::Mode;
 use super::{Follow, Site};
 use crate::policy::facts::{Effect, Root, Why};
 use crate::policy::lane::AbsPath;
-use crate::policy::shell::{Arg, Dir, Entry};
+use crate::policy::shell::{Arg, Dir, Entry, path};
 
 /// Names looked at to see whether a pattern matches anything.
 const PATTERN_FUEL: usize = 2048;
@@ -43,12 +43,9 @@ pub(super) struct Place<'a> {
 impl Place<'_> {
     /// The absolute text of an operand, not yet canonical.
     pub(super) fn absolute(&self, text: &str) -> Option<String> {
-        if text.starts_with('/') {
-            return Some(text.to_owned());
-        }
         match self.dir {
-            Dir::At(dir) => Some(format!("{}/{text}", dir.trim_end_matches('/'))),
-            Dir::Unknown | Dir::Fresh => None,
+            Dir::At(dir) => Some(path::join(dir, text)),
+            Dir::Unknown | Dir::Fresh => text.starts_with('/').then(|| text.to_owned()),
         }
     }
 

@@ -16,7 +16,23 @@ pub(super) const ROWS: &[Verb] = &[
         .examples(&["unlink lib/core.rs"], &["unlink --help"]),
     program(&["shred"], "overwrites files, with -u removes them", shred)
         .examples(&["shred -u lib/core.rs", "shred -n 3 lib/core.rs"], &["shred --help"]),
-    program(&["trash", "trash-put", "gio", "rimraf", "del-cli"], "removes files", trash).examples(
+    program(
+        &[
+            "trash",
+            "trash-put",
+            "gio",
+            "rimraf",
+            "del-cli",
+            "rmtrash",
+            "rip",
+            "safe-rm",
+            "srm",
+            "wipe",
+        ],
+        "removes files",
+        trash,
+    )
+    .examples(
         &["trash lib/core.rs", "gio trash lib", "rimraf lib"],
         &["gio open lib", "trash --help"],
     ),

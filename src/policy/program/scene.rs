@@ -155,7 +155,7 @@ pub(super) fn reaches(effects: &[Effect], path: &str) -> bool {
         Effect::Meta { .. }
         | Effect::Unstage { .. }
         | Effect::Sequencer { .. }
-        | Effect::Ignored { .. }
+        | Effect::Untracked { .. }
         | Effect::Branch { .. } => false,
     })
 }

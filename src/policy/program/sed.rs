@@ -3,8 +3,8 @@
 use super::options::{Style, parse};
 use super::verbs::{Verb, program};
 use super::{Call, Follow, nested};
-use crate::policy::facts::Effect;
-use crate::policy::shell::Arg;
+use crate::policy::facts::{Effect, Why};
+use crate::policy::shell::{Arg, Stdin};
 
 /// The rows.
 pub(super) const ROWS: &[Verb] =
@@ -18,6 +18,8 @@ pub(super) const ROWS: &[Verb] =
             "sed -n 's/a/b/gw lib/core.rs' notes.md",
             "sed -i '' s/A/B/ lib/core.rs",
             "sed '1e rm -rf lib' notes.md",
+            "sed 's/.*/rm -rf lib/e' notes.md",
+            "sed -f - notes.md <<< 'w lib/core.rs'",
         ],
         &[
             "sed -n '1,5p' lib/core.rs",
@@ -61,7 +63,10 @@ fn sed(call: &Call<'_>) -> Vec<Effect> {
     }
     let mut scripts: Vec<String> =
         line.values("expression").filter_map(Arg::exact).map(str::to_owned).collect();
-    scripts.extend(line.values("file").filter_map(|file| call.place.read(file, SCRIPT)));
+    scripts.extend(line.values("file").filter_map(|file| match &call.invocation.stdin {
+        Stdin::Text(text) if matches!(file.exact(), Some("-" | "/dev/stdin")) => Some(text.clone()),
+        _ => call.place.read(file, SCRIPT),
+    }));
     if line.value("expression").is_none()
         && line.value("file").is_none()
         && let Some((first, rest)) = operands.split_first()
@@ -78,6 +83,7 @@ fn sed(call: &Call<'_>) -> Vec<Effect> {
                     out.extend(call.place.write(&Arg::text(file), Follow::All, &words));
                 }
                 Act::Run(text) => out.extend(nested::shell(call, &text, call.place.dir)),
+                Act::RunLines => out.push(call.place.opaque(Why::Generated, &words)),
             }
         }
     }
@@ -93,6 +99,8 @@ fn sed(call: &Call<'_>) -> Vec<Effect> {
 enum Act {
     Write(String),
     Run(String),
+    /// Runs the lines it makes (`s/…/…/e`).
+    RunLines,
 }
 
 /// Reads a script command by command.
@@ -104,6 +112,9 @@ fn acts(script: &str) -> Vec<Act> {
         match command {
             's' => {
                 let flags = scan.substitution();
+                if flags.contains('e') {
+                    out.push(Act::RunLines);
+                }
                 if flags.contains('w') {
                     out.push(Act::Write(scan.line()));
                 }

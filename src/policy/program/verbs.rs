@@ -3,8 +3,8 @@
 
 use super::git::GitCall;
 use super::{
-    Call, archive, awk, carrier, copy, edit, fetch, find, format, git, interpreter, meta, operator,
-    patch, recipe, remove, sed, sync, vim, write,
+    Call, archive, awk, carrier, cmdlet, copy, edit, fetch, find, format, git, interpreter, meta,
+    operator, patch, recipe, remove, sed, sync, vim, write,
 };
 use crate::policy::facts::Effect;
 
@@ -98,11 +98,13 @@ const PROGRAMS: &[&[Verb]] = &[
     vim::ROWS,
     patch::ROWS,
     interpreter::ROWS,
+    interpreter::OTHERS,
     recipe::ROWS,
     archive::ROWS,
     find::ROWS,
     format::ROWS,
     carrier::ROWS,
+    cmdlet::ROWS,
     operator::ROWS,
     git::PROGRAMS,
 ];

@@ -9,8 +9,10 @@ use crate::policy::shell::{Arg, Stdin};
 
 /// The rows.
 pub(super) const ROWS: &[Verb] = &[
-    program(&["ed", "red"], "writes its operand when its input says w", ed)
-        .examples(&["ed -s lib/core.rs <<< wq"], &["ed lib/core.rs", "ed -s lib/core.rs <<< p"]),
+    program(&["ed", "red"], "writes its operand when its input says w", ed).examples(
+        &["ed -s lib/core.rs <<< wq", "ed -s notes.md <<< 'w lib/core.rs'"],
+        &["ed lib/core.rs", "ed -s lib/core.rs <<< p"],
+    ),
     program(
         &["ex", "vi", "vim", "nvim", "view", "vimdiff"],
         "runs its -c commands: w writes its operands",
@@ -35,7 +37,28 @@ fn ed(call: &Call<'_>) -> Vec<Effect> {
         Stdin::Text(text) => !text.lines().any(|l| l.contains(['w', 'W', '!'])),
         Stdin::Unknown | Stdin::File(_) => false,
     };
-    if line.idle() || silent { Vec::new() } else { call.writes(line.operands.first()) }
+    if line.idle() || silent {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    let mut whole = !matches!(call.invocation.stdin, Stdin::Text(_));
+    if let Stdin::Text(text) = &call.invocation.stdin {
+        for step in text.lines().map(str::trim) {
+            let behind = |mark: char| step.split_once(mark).map(|(_, rest)| rest.trim());
+            match (behind('!'), behind('w').or_else(|| behind('W'))) {
+                (Some(command), _) if step.starts_with('!') => {
+                    out.extend(nested::shell(call, command, call.place.dir));
+                }
+                (_, Some(file)) if step.contains(' ') && !file.is_empty() => {
+                    out.extend(call.writes([&Arg::text(file)]));
+                }
+                (_, Some(_)) => whole = true,
+                _ => {}
+            }
+        }
+    }
+    out.extend(call.writes(line.operands.first().filter(|_| whole)));
+    out
 }
 
 const VIM: &[&str] = &[

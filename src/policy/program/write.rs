@@ -31,6 +31,10 @@ pub(super) const ROWS: &[Verb] = &[
         &["sort -o lib/core.rs notes.md", "sort --output=lib/core.rs", "sort notes.md -olib/x"],
         &["sort lib/core.rs", "sort -k 2 -t , lib/core.rs"],
     ),
+    program(&["fallocate"], "changes its operands", truncate)
+        .examples(&["fallocate -l 100 lib/core.rs"], &["fallocate --help"]),
+    program(&["xxd"], "writes its second operand", uniq)
+        .examples(&["xxd notes.md lib/core.rs", "xxd -r x lib/core.rs"], &["xxd lib/core.rs"]),
     program(&["uniq"], "writes its second operand", uniq)
         .examples(&["uniq notes.md lib/core.rs"], &["uniq lib/core.rs", "uniq -c lib/core.rs"]),
     program(&["split", "csplit"], "writes files that begin with its prefix", split).examples(
@@ -38,7 +42,10 @@ pub(super) const ROWS: &[Verb] = &[
         &["split -b1 ../x lib/core.rs", "split ../x"],
     ),
     program(
-        &["cc", "gcc", "g++", "clang", "clang++", "rustc", "ld", "as", "pandoc", "dot", "iconv"],
+        &[
+            "cc", "gcc", "g++", "clang", "clang++", "rustc", "ld", "as", "pandoc", "dot", "iconv",
+            "gpg", "gpg2", "age", "bindgen", "tsc", "esbuild", "m4", "bison", "flex",
+        ],
         "writes -o",
         compiler,
     )
@@ -59,7 +66,7 @@ fn tee(call: &Call<'_>) -> Vec<Effect> {
 }
 
 fn truncate(call: &Call<'_>) -> Vec<Effect> {
-    let grammar = &["c,no-create", "o,io-blocks", "r,reference=", "s,size="];
+    let grammar = &["c,no-create", "o,io-blocks", "r,reference=", "s,size=", "l,length="];
     let line = parse(&call.args, grammar, Style::Gnu);
     if line.idle() { Vec::new() } else { call.writes(&line.operands) }
 }
@@ -148,7 +155,7 @@ fn sort(call: &Call<'_>) -> Vec<Effect> {
 
 fn uniq(call: &Call<'_>) -> Vec<Effect> {
     let grammar =
-        &["c", "d", "D", "f,skip-fields=", "i", "s,skip-chars=", "u", "z", "w,check-chars="];
+        &["c", "d", "D", "f,skip-fields=", "i", "s,skip-chars=", "u", "z", "w,check-chars=", "l="];
     let line = parse(&call.args, grammar, Style::Gnu);
     if line.idle() { Vec::new() } else { call.writes(line.operands.get(1)) }
 }

@@ -8,7 +8,7 @@
 mod ast;
 mod fuel;
 mod parse;
-mod path;
+pub(in crate::policy) mod path;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]

@@ -1,8 +1,33 @@
 //! Paths as text: joining and the lexical `..` of a logical `cd`. Never asks the disk.
 
+/// What a process sees of itself: links that lead somewhere else in every process that asks.
+const OWN: [(&str, Own); 4] = [
+    ("/proc/self/cwd", Own::Directory),
+    ("/proc/thread-self/cwd", Own::Directory),
+    ("/proc/self/root", Own::Root),
+    ("/proc/thread-self/root", Own::Root),
+];
+
+/// Where such a link leads.
+#[derive(Clone, Copy)]
+enum Own {
+    Directory,
+    Root,
+}
+
 /// `path` as seen from `dir`; `..` stays as it is, because a link may stand before it.
-pub(super) fn join(dir: &str, path: &str) -> String {
-    if path.starts_with('/') {
+pub(in crate::policy) fn join(dir: &str, path: &str) -> String {
+    let own = OWN.iter().find_map(|(link, own)| {
+        let rest = path.strip_prefix(link).filter(|r| r.is_empty() || r.starts_with('/'))?;
+        Some((own, rest))
+    });
+    if let Some((own, rest)) = own {
+        let start = match own {
+            Own::Directory => dir.trim_end_matches('/'),
+            Own::Root => "",
+        };
+        format!("{start}{}", if rest.is_empty() { "/" } else { rest })
+    } else if path.starts_with('/') {
         path.to_owned()
     } else if path.is_empty() {
         dir.to_owned()
@@ -55,6 +80,9 @@ mod tests {
         assert_eq!(join("/a/", "b"), "/a/b");
         assert_eq!(join("/", "b"), "/b");
         assert_eq!(join("/a", "/b"), "/b");
+        assert_eq!(join("/a", "/proc/self/cwd/b"), "/a/b");
+        assert_eq!(join("/a", "/proc/self/root/b"), "/b");
+        assert_eq!(join("/a", "/proc/self/cwdx"), "/proc/self/cwdx");
         assert_eq!(logical("/a/./b/../../c//d/"), "/c/d");
         assert_eq!(logical("/.."), "/");
         assert_eq!((base("/a/b/"), base("b")), ("b", "b"));

@@ -92,6 +92,9 @@ impl fmt::Display for Keep {
     }
 }
 
+/// Who made a snapshot's commit.
+const SIGNED: &str = "octo keep <octo@localhost>";
+
 /// The identity snapshots carry: a person's own may be missing, and is not what made them.
 fn signed(git: Git, at: u64) -> Git {
     let date = format!("@{at} +0000");

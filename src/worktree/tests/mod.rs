@@ -196,6 +196,7 @@ impl Bench {
             from: self.main.clone(),
             via: Via::Command,
             start: Start::Head,
+            branch: None,
         }
     }
 

@@ -11,8 +11,8 @@ pub(super) enum Token {
     Name(String),
     /// A string that is known.
     Str(String),
-    /// A string that is filled in at run time.
-    Filled,
+    /// A string that is filled in at run time, up to where that begins.
+    Filled(String),
     /// Text between backquotes that a shell runs.
     Shell(String),
     /// Any other character.
@@ -58,8 +58,14 @@ pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
                 });
                 continue;
             }
+            '%' if lexer.ahead(1) == Some('x') && lexer.commands() => {
+                lexer.at += 2;
+                out.push(lexer.quoted("qx"));
+                continue;
+            }
             c if c.is_alphanumeric() || c == '_' => {
-                out.push(Token::Name(lexer.name()));
+                let name = lexer.name();
+                out.push(if lexer.quotes(&name) { lexer.quoted(&name) } else { Token::Name(name) });
                 continue;
             }
             c => {
@@ -75,6 +81,18 @@ pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
     }
     out.push(Token::End);
     out
+}
+
+/// What ends a quote that a sign opens.
+fn closing(open: char) -> Option<char> {
+    match open {
+        '(' => Some(')'),
+        '[' => Some(']'),
+        '{' => Some('}'),
+        '<' => Some('>'),
+        '/' | '|' | '!' | '#' | '~' => Some(open),
+        _ => None,
+    }
 }
 
 /// Letters that stand directly before a string and belong to it.
@@ -140,6 +158,38 @@ impl Lexer {
         out
     }
 
+    /// Ruby's `%x(…)`.
+    fn commands(&self) -> bool {
+        self.language == Language::Ruby && self.ahead(2).is_some_and(|c| closing(c).is_some())
+    }
+
+    /// Whether a name is one of perl's quotes (`q(…)`, `qw/…/`).
+    fn quotes(&self, name: &str) -> bool {
+        self.language == Language::Perl
+            && matches!(name, "q" | "qq" | "qw" | "qx")
+            && self.peek().is_some_and(|c| closing(c).is_some())
+    }
+
+    /// What stands between such quotes.
+    fn quoted(&mut self, name: &str) -> Token {
+        let Some(close) = self.peek().and_then(closing) else { return Token::End };
+        self.at += 1;
+        let mut text = String::new();
+        while let Some(c) = self.peek() {
+            self.at += 1;
+            if c == close {
+                break;
+            }
+            text.push(c);
+        }
+        let filled = name != "q" && name != "qw" && text.contains(['$', '@', HOLE]);
+        match name {
+            "qx" => Token::Shell(text),
+            _ if filled => Token::Filled(String::new()),
+            _ => Token::Str(text),
+        }
+    }
+
     /// A string from its opening quote on.
     fn string(&mut self, quote: char, raw: bool, fills: bool) -> Token {
         let triple = self.language == Language::Python
@@ -147,7 +197,7 @@ impl Lexer {
             && self.ahead(2) == Some(quote);
         let fills = fills && (quote != '\'' || self.language == Language::Python);
         self.at += if triple { 3 } else { 1 };
-        let (mut out, mut filled) = (String::new(), false);
+        let (mut out, mut known) = (String::new(), None);
         while let Some(c) = self.peek() {
             self.at += 1;
             match c {
@@ -162,12 +212,14 @@ impl Lexer {
                     break;
                 }
                 c => {
-                    filled |= c == HOLE || (fills && self.fills(c));
+                    if known.is_none() && (c == HOLE || (fills && self.fills(c))) {
+                        known = Some(out.clone());
+                    }
                     out.push(c);
                 }
             }
         }
-        if filled { Token::Filled } else { Token::Str(out) }
+        known.map_or(Token::Str(out), Token::Filled)
     }
 
     fn fills(&self, c: char) -> bool {

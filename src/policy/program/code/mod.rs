@@ -1,10 +1,12 @@
 //! Owns reading program text handed to an interpreter: calls that write, remove or run, with
-//! paths that are spelled out or stand in a variable of the same text. Best effort: a path the
-//! program computes is no effect here; what it changed is seen after the call.
+//! paths that are spelled out or stand in a variable of the same text. A path the program computes
+//! is bounded by what the text names; what it changed all the same is seen after the call.
 
+mod imports;
 mod lex;
 mod printed;
 mod rules;
+mod somewhere;
 mod values;
 
 use lex::{Token, tokens};
@@ -14,7 +16,7 @@ use super::nested;
 use super::paths::Place;
 use super::{Call, Follow};
 use crate::policy::facts::Effect;
-use crate::policy::shell::{Arg, Dir, Piece};
+use crate::policy::shell::{Arg, Dir, HOLE, Piece};
 
 /// Whose grammar a text follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +54,10 @@ enum Act {
     Run(Vec<String>),
     /// Goes to another directory.
     Enter(String),
+    /// Does what a text of the same language says.
+    Code(String),
+    /// Writes or removes something that is computed.
+    Somewhere,
 }
 
 /// Longest text that is read.
@@ -76,20 +82,94 @@ pub(super) fn given(
     if odd && nested::looks_like_shell(text) {
         return nested::shell(call, text, call.place.dir);
     }
-    let tokens = tokens(text, language);
+    let tokens = imports::spelled_out(tokens(text, language), language);
     let mut dir = call.place.dir.clone();
     let mut out = Vec::new();
     let values = Values::new(call.site().home(), arguments);
+    let mut vague = false;
     for act in acts(&tokens, language, values) {
-        if let Act::Enter(to) = &act {
-            let place = Place { dir: &dir, ..call.place };
-            dir = place.absolute(to).map_or(Dir::Unknown, Dir::At);
-            continue;
+        match act {
+            Act::Enter(to) => {
+                let place = Place { dir: &dir, ..call.place };
+                dir = place.absolute(&to).map_or(Dir::Unknown, Dir::At);
+            }
+            // Always shorter than the text it stands in.
+            Act::Code(inner) => out.extend(given(call, &inner, arguments, language)),
+            Act::Somewhere => vague = true,
+            act @ (Act::Write(_)
+            | Act::Remove(_)
+            | Act::Rename(..)
+            | Act::Move(..)
+            | Act::Copy(..)
+            | Act::Shell(_)
+            | Act::Run(_)) => out.extend(done(call, act, &dir)),
         }
-        out.extend(done(call, act, &dir));
+    }
+    if vague {
+        let dir = if dir == Dir::Unknown { call.place.dir } else { &dir };
+        out.extend(somewhere::effects(call, &tokens, arguments, &Place { dir, ..call.place }));
     }
     out
 }
+
+/// What a text in a language that is not read may write: what it names, when it writes at all.
+pub(super) fn foreign(call: &Call<'_>, text: &str, arguments: &[Arg]) -> Vec<Effect> {
+    let strings = tokens(text, Language::Python);
+    let said = strings.iter().filter_map(|token| match token {
+        Token::Str(text) if nested::looks_like_shell(text) => Some(text),
+        Token::Str(_)
+        | Token::Filled(_)
+        | Token::Name(_)
+        | Token::Shell(_)
+        | Token::Sign(_)
+        | Token::End => None,
+    });
+    let mut out: Vec<Effect> =
+        said.flat_map(|text| nested::shell(call, text, call.place.dir)).collect();
+    // `spawn rm x`, `exec rm x`: expect's and tcl's own way.
+    let steps = text.split(['\n', ';']).map(str::trim);
+    let started =
+        steps.filter_map(|s| s.strip_prefix("spawn ").or_else(|| s.strip_prefix("exec ")));
+    out.extend(started.flat_map(|command| nested::shell(call, command, call.place.dir)));
+    let lower = text.to_lowercase();
+    if WRITING.iter().any(|word| lower.contains(word)) {
+        let signs = |c: char| c.is_whitespace() || "()[]{}'\",;".contains(c);
+        let words = text.split(signs).map(str::to_owned);
+        let given = arguments.iter().filter_map(Arg::exact).map(str::to_owned);
+        let names = words.chain(given).filter(|name| !matches!(name.as_str(), "." | ".." | "/"));
+        out.extend(somewhere::named(call, names, &call.place));
+    }
+    out
+}
+
+/// Words by which other languages write.
+const WRITING: &[&str] = &[
+    "write",
+    "remove",
+    "delete",
+    "unlink",
+    "rename",
+    "rm ",
+    "rm(",
+    "set-content",
+    "add-content",
+    "clear-content",
+    "out-file",
+    "remove-item",
+    "move-item",
+    "copy-item",
+    "rename-item",
+    "new-item",
+    "\"w",
+    "'w",
+    "\"a\"",
+    "system",
+    "shell",
+    "save",
+    "copy",
+    "move",
+    "sink",
+];
 
 /// The effects of one act; copies and moves follow the rules of `cp` and `mv`.
 fn done(call: &Call<'_>, act: Act, dir: &Dir) -> Vec<Effect> {
@@ -108,7 +188,7 @@ fn done(call: &Call<'_>, act: Act, dir: &Dir) -> Vec<Effect> {
         Act::Copy(from, to) => argv(call, dir, &["cp", "-r", "--", &from, &to]),
         Act::Run(words) => argv(call, dir, &words.iter().map(String::as_str).collect::<Vec<_>>()),
         Act::Shell(text) => nested::shell(call, &text, dir),
-        Act::Enter(_) => Vec::new(),
+        Act::Enter(_) | Act::Code(_) | Act::Somewhere => Vec::new(),
     }
 }
 
@@ -122,7 +202,11 @@ fn all(place: &Place<'_>, path: &str) -> Vec<Arg> {
 }
 
 fn argv(call: &Call<'_>, dir: &Dir, words: &[&str]) -> Vec<Effect> {
-    nested::carried(call, words.iter().map(|word| Arg::text(*word)).collect(), dir)
+    let arg = |word: &&str| match word.contains(HOLE) {
+        true => Arg { pieces: vec![Piece::Any], glob: None },
+        false => Arg::text(*word),
+    };
+    nested::carried(call, words.iter().map(arg).collect(), dir)
 }
 
 /// Everything a text does, in order.
@@ -141,7 +225,7 @@ fn acts(tokens: &[Token], language: Language, mut values: Values) -> Vec<Act> {
                 }
                 out.extend(rules::called(tokens, at, name, language, &values));
             }
-            Some(Token::Str(_) | Token::Filled | Token::Sign(_) | Token::End) | None => {}
+            Some(Token::Str(_) | Token::Filled(_) | Token::Sign(_) | Token::End) | None => {}
         }
     }
     out
@@ -189,7 +273,19 @@ mod tests {
             [Act::Run(vec!["rm".into(), "-r".into(), "a".into()])]
         );
         assert_eq!(py("items.remove('a'); # os.remove('b')"), []);
-        assert_eq!(py("open(f'{x}/a', 'w'); open(sys.argv[2], 'w')"), []);
+        let computed = "open(f'{x}/a', 'w'); open(sys.argv[2], 'w')";
+        assert_eq!(py(computed), [Act::Somewhere, Act::Somewhere]);
+        assert_eq!(py("path = 'a'\nopen(path, 'w'); os.path.exists(path)"), [write("a")]);
+        assert_eq!(
+            py("open(file='a', mode='w'); os.open('b', os.O_RDWR)"),
+            [write("a"), write("b")]
+        );
+        assert_eq!(py("eval(\"open('a','w')\")"), [Act::Code("open('a','w')".into())]);
+        assert_eq!(py("d = tempfile.mkdtemp(); open(d, 'w')"), [write(values::FRESH)]);
+        assert_eq!(
+            py("subprocess.run('rm a', shell=True, cwd='b')"),
+            [Act::Shell("cd b && rm a".into())]
+        );
         assert_eq!(py("open(sys.argv[1], 'w')"), [write("given")]);
         assert_eq!(py("for p in Path('a').rglob('*.rs'): p.unlink()"), [remove("\u{1}a/**/*.rs")]);
         assert_eq!(py("[open(f,'w') for f in glob.glob('a/*')]"), [write("\u{1}a/*")]);
@@ -214,7 +310,9 @@ mod tests {
         let ruby = |text: &str| read(text, Language::Ruby);
         assert_eq!(ruby("File.write('a', 'x'); FileUtils.rm_rf 'b'"), [write("a"), remove("b")]);
         assert_eq!(ruby("File.open('a', 'w') { |f| f.puts 1 }"), [write("a")]);
-        assert_eq!(ruby("`rm a`"), [Act::Shell("rm a".into())]);
+        assert_eq!(ruby("`rm a`; %x(rm b)").len(), 2);
+        assert_eq!(perl("qx(rm a); unlink qw(b)"), [Act::Shell("rm a".into()), remove("b")]);
+        assert_eq!(perl("open my $f, '+<', 'a'"), [write("a")]);
         assert_eq!(
             read("file_put_contents('a', 1); unlink('b');", Language::Php),
             [write("a"), remove("b")]

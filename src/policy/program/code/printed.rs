@@ -19,7 +19,19 @@ pub(super) fn printed(tokens: &[Token], at: usize, name: &str, values: &Values) 
     match body {
         [.., Token::Sign('>'), last @ (Token::Str(_) | Token::Name(_))] => {
             let real = |file: &String| !file.starts_with("/dev/");
-            known(last).into_iter().filter(real).map(Act::Write).collect()
+            let files = known(last);
+            let vague = files.is_empty() && matches!(last, Token::Name(name) if name != "FILENAME");
+            let written = files.into_iter().filter(real).map(Act::Write);
+            written.chain(vague.then_some(Act::Somewhere)).collect()
+        }
+        body if body.windows(2).any(|two| *two == [Token::Sign('>'), Token::Sign('(')]) => {
+            vec![Act::Somewhere]
+        }
+        // What is printed into a shell is run.
+        [Token::Str(text), Token::Sign('|'), Token::Str(shell)]
+            if matches!(shell.as_str(), "sh" | "bash" | "/bin/sh" | "/bin/bash") =>
+        {
+            vec![Act::Shell(text.clone())]
         }
         [.., Token::Sign('|' | '&'), last @ (Token::Str(_) | Token::Name(_))] => {
             known(last).into_iter().map(Act::Shell).collect()

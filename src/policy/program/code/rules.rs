@@ -4,6 +4,7 @@
 use super::lex::Token;
 use super::values::Values;
 use super::{Act, Language};
+use crate::policy::shell::HOLE;
 
 /// What a call does with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,8 @@ enum Does {
     Enter,
     /// Rewrites the first where it is told to.
     InPlace,
+    /// Does what the first says, in the same language.
+    Code,
 }
 
 /// Where a name must stand to mean it.
@@ -102,7 +105,7 @@ const CALLS: &[(&[&str], Does, On)] = &[
     (&["renameSync", "renames"], Does::Rename, On::Any),
     (&["rename"], Does::Rename, On::Bare(&["fs", "fsp", "promises", "os", "File", "Deno"])),
     (&["replace"], Does::Rename, On::Only(&["os"])),
-    (&["move", "moveSync", "mv"], Does::Move, On::Only(&["shutil", "fs", "fse", "FileUtils"])),
+    (&["move", "moveSync", "mv"], Does::Move, On::Bare(&["shutil", "fs", "fse", "FileUtils"])),
     (&["copyFileSync", "cpSync", "copySync", "copytree", "copyfile", "copy2"], Does::Copy, On::Any),
     (
         &["copy", "cp", "copyFile", "cp_r"],
@@ -128,12 +131,21 @@ const CALLS: &[(&[&str], Does, On)] = &[
             "passthru",
             "spawnSync",
             "execFileSync",
+            "execv",
+            "execve",
+            "execvp",
+            "execvpe",
+            "execl",
+            "execlp",
+            "posix_spawn",
+            "posix_spawnp",
         ],
         Does::Run,
         On::Any,
     ),
     (&["run", "call"], Does::Run, On::Only(&["subprocess", "sp"])),
     (&["exec", "spawn", "execFile"], Does::Run, On::Bare(&["child_process", "cp", "Kernel"])),
+    (&["eval"], Does::Code, On::Bare(&[])),
     (&["chdir"], Does::Enter, On::Any),
     (&["input", "FileInput"], Does::InPlace, On::Only(&["fileinput"])),
 ];
@@ -160,8 +172,17 @@ pub(super) fn called(
     let Some(args) = arguments(tokens, at + 1, language) else { return Vec::new() };
     let receiver = receiver(tokens, at);
     let row = CALLS.iter().find(|(names, _, on)| names.contains(&name) && fits(*on, &receiver));
-    if let Some((_, does, _)) = row {
-        return act(*does, &args, language, values);
+    if let Some((_, does, on)) = row {
+        if language == Language::Python && name == "exec" {
+            return act(Does::Code, &args, language, values);
+        }
+        let found = act(*does, &args, language, values);
+        // A name of its own may be anybody's: `copy(x)` is no copy of files unless it says so.
+        let sure = !matches!(receiver, Receiver::Bare) || matches!(on, On::Any) || name == "unlink";
+        let writes =
+            matches!(does, Does::Write | Does::Remove | Does::Rename | Does::Move | Does::Copy);
+        let vague = found.is_empty() && sure && writes && args.iter().any(|arg| !arg.is_empty());
+        return if vague { vec![Act::Somewhere] } else { found };
     }
     match receiver {
         Receiver::Value(tokens) => method(name, &values.of(tokens), &args, values),
@@ -181,9 +202,10 @@ fn fits(on: On, receiver: &Receiver<'_>) -> bool {
         Receiver::Value(tokens) => tokens.iter().rev().any(|token| match token {
             Token::Name(name) | Token::Str(name) => {
                 let name = name.trim_start_matches("node:");
+                let name = name.strip_prefix("fs/").unwrap_or(name);
                 names.contains(&name) || FS.contains(&name) && names.contains(&"fs")
             }
-            Token::Filled | Token::Shell(_) | Token::Sign(_) | Token::End => false,
+            Token::Filled(_) | Token::Shell(_) | Token::Sign(_) | Token::End => false,
         }),
     };
     match on {
@@ -229,7 +251,7 @@ fn receiver(tokens: &[Token], at: usize) -> Receiver<'_> {
             Token::Sign('(' | '[') => depth -= 1,
             Token::Name(_) | Token::Str(_) | Token::Sign('.' | ':') => {}
             _ if depth > 0 => {}
-            Token::Sign(_) | Token::End | Token::Filled | Token::Shell(_) => break,
+            Token::Sign(_) | Token::End | Token::Filled(_) | Token::Shell(_) => break,
         }
         start -= 1;
     }
@@ -243,10 +265,10 @@ fn arguments(tokens: &[Token], at: usize, language: Language) -> Option<Args<'_>
     let bare = matches!(language, Language::Perl | Language::Ruby);
     let (start, closed) = match tokens.get(at)? {
         Token::Sign('(') => (at + 1, true),
-        Token::Str(_) | Token::Name(_) | Token::Sign('$') if bare => (at, false),
+        Token::Str(_) | Token::Name(_) | Token::Sign('$' | '@') if bare => (at, false),
         Token::Name(_)
         | Token::Str(_)
-        | Token::Filled
+        | Token::Filled(_)
         | Token::Shell(_)
         | Token::Sign(_)
         | Token::End => return None,
@@ -268,7 +290,7 @@ fn arguments(tokens: &[Token], at: usize, language: Language) -> Option<Args<'_>
             }
             Token::Name(_)
             | Token::Str(_)
-            | Token::Filled
+            | Token::Filled(_)
             | Token::Shell(_)
             | Token::Sign(_)
             | Token::End => {}
@@ -280,7 +302,7 @@ fn arguments(tokens: &[Token], at: usize, language: Language) -> Option<Args<'_>
 }
 
 fn act(does: Does, args: &Args<'_>, language: Language, values: &Values) -> Vec<Act> {
-    let nth = |n: usize| args.get(n).map(|tokens| values.of(tokens)).unwrap_or_default();
+    let nth = |n: usize| args.get(n).map(|tokens| values.of(unnamed(tokens))).unwrap_or_default();
     let pairs = |make: fn(String, String) -> Act| -> Vec<Act> {
         let (from, to) = (nth(0), nth(1));
         from.iter().flat_map(|a| to.iter().map(move |b| make(a.clone(), b.clone()))).collect()
@@ -296,6 +318,7 @@ fn act(does: Does, args: &Args<'_>, language: Language, values: &Values) -> Vec<
         Does::Copy => pairs(Act::Copy),
         Does::Open => opened(args, language, values),
         Does::Run => ran(args, values),
+        Does::Code => nth(0).into_iter().map(Act::Code).collect(),
         Does::Enter => nth(0).into_iter().take(1).map(Act::Enter).collect(),
         Does::InPlace => {
             let asks = |tokens: &&[Token]| matches!(tokens, [Token::Name(n), ..] if n == "inplace");
@@ -306,13 +329,34 @@ fn act(does: Does, args: &Args<'_>, language: Language, values: &Values) -> Vec<
     }
 }
 
+/// An argument without its name (`file=…`).
+fn unnamed(tokens: &[Token]) -> &[Token] {
+    match tokens {
+        [Token::Name(_), Token::Sign('='), rest @ ..]
+            if rest.first() != Some(&Token::Sign('=')) =>
+        {
+            rest
+        }
+        all => all,
+    }
+}
+
+/// The files an argument names; what it computes is somewhere.
+fn written(files: Vec<String>) -> Vec<Act> {
+    if files.is_empty() {
+        return vec![Act::Somewhere];
+    }
+    files.into_iter().map(Act::Write).collect()
+}
+
 /// Files opened for writing; perl has the mode before the name, or glued to it.
 fn opened(args: &Args<'_>, language: Language, values: &Values) -> Vec<Act> {
     if language == Language::Perl {
         let text = args.get(1).map(|tokens| values.of(tokens)).unwrap_or_default();
-        let writes = text.first().is_some_and(|mode| mode.trim_start_matches('+').starts_with('>'));
+        let writes =
+            text.first().is_some_and(|mode| mode.starts_with(['>', '+']) || mode.ends_with("+<"));
         return match args.get(2) {
-            Some(file) if writes => values.of(file).into_iter().map(Act::Write).collect(),
+            Some(file) if writes => written(values.of(file)),
             None if writes => text
                 .iter()
                 .map(|t| t.trim_start_matches(['>', '+', ' ']).to_owned())
@@ -327,18 +371,62 @@ fn opened(args: &Args<'_>, language: Language, values: &Values) -> Vec<Act> {
         [Token::Name(name), Token::Sign('='), Token::Str(mode)] if name == "mode" => Some(mode),
         _ => None,
     });
-    if !mode.is_some_and(|m| m.len() <= 4 && m.contains(['w', 'a', 'x', '+', 'c'])) {
+    let flags = args.get(1).is_some_and(|tokens| {
+        let wanted = ["O_WRONLY", "O_RDWR", "O_TRUNC", "O_CREAT", "O_APPEND"];
+        tokens.iter().any(|t| matches!(t, Token::Name(n) if wanted.contains(&n.as_str())))
+    });
+    let writes = mode.is_some_and(|m| m.len() <= 4 && m.contains(['w', 'a', 'x', '+', 'c']));
+    if !writes && !flags {
         return Vec::new();
     }
-    let files = args.first().map(|tokens| values.of(tokens)).unwrap_or_default();
-    files.into_iter().map(Act::Write).collect()
+    written(args.first().map(|tokens| values.of(unnamed(tokens))).unwrap_or_default())
 }
 
-/// Text for a shell, or a program with its arguments.
+/// Text for a shell, or a program with its arguments; in the directory it is told to.
 fn ran(args: &Args<'_>, values: &Values) -> Vec<Act> {
+    let run = running(args, values);
+    let Some(dir) = directory(args, values) else { return run };
+    let there = |act: Act| match act {
+        Act::Shell(text) => Act::Shell(format!("cd {dir} && {text}")),
+        Act::Run(words) => {
+            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            Act::Shell(format!("cd {dir} && {}", words.join(" ")))
+        }
+        other => other,
+    };
+    run.into_iter().map(there).collect()
+}
+
+/// A word as a shell takes it; what is not known stays so.
+fn quoted(word: &str) -> String {
+    if word.contains(HOLE) { HOLE.to_string() } else { shell_words::quote(word).into_owned() }
+}
+
+/// The directory of `cwd=…`, quoted.
+fn directory(args: &Args<'_>, values: &Values) -> Option<String> {
+    let all = args.iter().skip(1).find_map(|tokens| {
+        let at = tokens.iter().position(|t| matches!(t, Token::Name(n) if n == "cwd"))?;
+        match tokens.get(at + 1..)? {
+            [Token::Sign('=' | ':'), value @ ..] => Some(value),
+            _ => None,
+        }
+    })?;
+    let end = all.iter().position(|t| matches!(t, Token::Sign(',' | '}'))).unwrap_or(all.len());
+    let dir = values.of(all.get(..end)?).into_iter().next();
+    Some(dir.map_or_else(|| HOLE.to_string(), |dir| quoted(&dir)))
+}
+
+fn running(args: &Args<'_>, values: &Values) -> Vec<Act> {
+    // The program must be known, and how many words there are.
     let known = |list: &[Token]| -> Option<Vec<String>> {
         let items = list.split(|t| *t == Token::Sign(',')).filter(|item| !item.is_empty());
-        items.map(|item| values.of(item).into_iter().next()).collect()
+        let spread = |item: &[Token]| matches!(item.first(), Some(Token::Sign('*' | '.')));
+        let word = |item: &[Token]| match values.of(item).into_iter().next() {
+            None if spread(item) => None,
+            word => Some(word.unwrap_or_else(|| HOLE.to_string())),
+        };
+        let words: Option<Vec<String>> = items.map(word).collect();
+        words.filter(|words| words.iter().take(2).all(|word| !word.contains(HOLE)))
     };
     let listed = |tokens: &[Token]| match tokens {
         [Token::Sign('['), items @ .., Token::Sign(']')] => known(items),
@@ -386,6 +474,18 @@ fn unsplit(tokens: &[Token]) -> &[Token] {
 /// Methods of a path that is known.
 fn method(name: &str, receiver: &[String], args: &Args<'_>, values: &Values) -> Vec<Act> {
     let to = || args.first().map(|tokens| values.of(tokens)).unwrap_or_default();
+    let plain = |arg: &&[Token]| {
+        !matches!(arg.first(), None | Some(Token::Sign('{'))) && !arg.contains(&Token::Sign('='))
+    };
+    let computed = receiver.is_empty()
+        && match name {
+            "rename" | "replace" => args.len() == 1 && args.iter().all(plain),
+            "write_text" | "write_bytes" | "touch" | "unlink" | "rmtree" => true,
+            _ => false,
+        };
+    if computed {
+        return vec![Act::Somewhere];
+    }
     let all = |make: fn(String) -> Act| receiver.iter().cloned().map(make).collect::<Vec<_>>();
     match name {
         "write_text" | "write_bytes" | "touch" => all(Act::Write),
@@ -402,7 +502,7 @@ fn method(name: &str, receiver: &[String], args: &Args<'_>, values: &Values) -> 
                 _ => None,
             });
             let writes = mode.is_some_and(|m| m.len() <= 4 && m.contains(['w', 'a', 'x', '+']));
-            if writes { all(Act::Write) } else { Vec::new() }
+            if writes { written(receiver.to_vec()) } else { Vec::new() }
         }
         _ => Vec::new(),
     }

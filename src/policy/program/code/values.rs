@@ -9,6 +9,21 @@ use crate::policy::shell::Arg;
 /// Stands before a value that is a pattern, and for everything that it matches.
 pub(super) const PATTERN: char = '\u{1}';
 
+/// A path that nobody else has: what a program makes for itself in the temporary folder.
+pub(super) const FRESH: &str = "/tmp/fresh of this program";
+/// What makes such a path.
+const MAKERS: &[&str] = &[
+    "mkdtemp",
+    "mkdtempSync",
+    "mkstemp",
+    "TemporaryDirectory",
+    "NamedTemporaryFile",
+    "mktmpdir",
+    "tempdir",
+    "tempfile",
+    "Tempfile",
+];
+
 /// Names that hold paths, and the user's home.
 pub(super) struct Values {
     known: BTreeMap<String, Vec<String>>,
@@ -66,6 +81,14 @@ impl Values {
     pub(super) fn learn(&mut self, tokens: &[Token], at: usize) {
         let Some(Token::Name(name)) = tokens.get(at) else { return };
         let rest = tokens.get(at + 1..).unwrap_or_default();
+        if at > 0 && matches!(tokens.get(at - 1), Some(Token::Name(word)) if word == "as") {
+            let from = at.saturating_sub(12);
+            let before = tokens.get(from..at).unwrap_or_default();
+            let statement = before.rsplit(|t| *t == Token::End).next().unwrap_or_default();
+            if statement.iter().any(makes) {
+                self.known.insert(name.clone(), vec![FRESH.to_owned()]);
+            }
+        }
         match rest {
             [Token::Sign('='), Token::Sign('=' | '~' | '>'), ..] => {}
             [Token::Sign('='), value @ ..] => {
@@ -100,6 +123,15 @@ impl Values {
     }
 
     fn expression(&self, tokens: &[Token]) -> Option<Vec<String>> {
+        if tokens.iter().any(makes) {
+            return Some(vec![FRESH.to_owned()]);
+        }
+        if let [.., Token::Name(name), Token::Sign('('), Token::Sign(')')] = tokens
+            && matches!(name.as_str(), "getcwd" | "cwd" | "pwd")
+        {
+            return Some(vec![".".to_owned()]);
+        }
+        let mut dotted = false;
         let mut parts: Vec<Vec<String>> = Vec::new();
         let mut glue = "/";
         let mut strings = 0;
@@ -113,7 +145,18 @@ impl Values {
                 continue;
             }
             rest = after;
+            // `path` may be a module's part and anybody's variable.
+            let variable = !std::mem::replace(&mut dotted, *token == Token::Sign('.'));
+            let called = matches!(rest.first(), Some(Token::Sign('(')));
             match token {
+                Token::Name(name)
+                    if variable
+                        && !called
+                        && self.known.get(name).is_some_and(|v| !v.is_empty()) =>
+                {
+                    strings += 1;
+                    parts.push(self.known.get(name)?.clone());
+                }
                 Token::Name(name)
                     if matches!(name.as_str(), "glob" | "iglob" | "sorted" | "list") =>
                 {
@@ -134,7 +177,7 @@ impl Values {
                 }
                 Token::Sign('+') => glue = "",
                 Token::Sign('(' | ')' | '.' | ',' | '/' | '$' | '@' | ':') => {}
-                Token::Sign(_) | Token::Filled | Token::Shell(_) | Token::End => return None,
+                Token::Sign(_) | Token::Filled(_) | Token::Shell(_) | Token::End => return None,
             }
         }
         // Cap on alternatives: loops over lists that are joined with each other.
@@ -184,6 +227,10 @@ impl Values {
     }
 }
 
+fn makes(token: &Token) -> bool {
+    matches!(token, Token::Name(name) if MAKERS.contains(&name.as_str()))
+}
+
 /// Whether an expression is a pattern and means what it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Globs {
@@ -204,7 +251,7 @@ fn closed(tokens: &[Token]) -> usize {
             Token::Name(word) if depth == 0 && matches!(word.as_str(), "if" | "for") => return at,
             Token::Name(_)
             | Token::Str(_)
-            | Token::Filled
+            | Token::Filled(_)
             | Token::Shell(_)
             | Token::Sign(_)
             | Token::End => {}

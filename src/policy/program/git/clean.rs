@@ -2,7 +2,7 @@
 
 use super::super::verbs::{Verb, verb};
 use super::GitCall;
-use crate::policy::facts::{Effect, Scope};
+use crate::policy::facts::{Effect, Scope, Untracked};
 use crate::policy::shell::Stdin;
 
 /// The rows.
@@ -42,9 +42,12 @@ fn clean(git: &GitCall<'_>) -> Vec<Effect> {
         Scope::All => git.tree(),
         Scope::Tracked | Scope::Paths { .. } | Scope::Matched { .. } => git.pathspec(scope.clone()),
     };
-    if line.any(&["x", "X"]) {
-        out.push(git.ignored(scope.clone()));
-    }
+    let which = match (line.has("x"), line.has("X")) {
+        (true, _) => Untracked::Both,
+        (false, true) => Untracked::Ignored,
+        (false, false) => Untracked::Unknown,
+    };
+    out.push(git.untracked(scope.clone(), which));
     if forced_twice(git) {
         let nested = git.place.site.roots_below(&git.root.path).into_iter().map(|r| r.path);
         let taken = nested.filter(|path| scope.overlaps(&git.root.path, path));
@@ -74,17 +77,22 @@ mod tests {
 
     #[test]
     fn ignored_files_go_with_an_x_only() {
-        use crate::policy::facts::{Effect, Scope};
+        use crate::policy::facts::{Effect, Scope, Untracked};
         let scene = Scene::gate();
         let taken = |line: &str| {
             scene.run(line).into_iter().find_map(|effect| {
-                if let Effect::Ignored { scope, .. } = effect { Some(scope) } else { None }
+                if let Effect::Untracked { scope, which, .. } = effect {
+                    Some((which, scope))
+                } else {
+                    None
+                }
             })
         };
-        assert_eq!(taken("git clean -fdx"), Some(Scope::All));
-        assert_eq!(taken("git clean -fX"), Some(Scope::All));
-        assert!(matches!(taken("git clean -fdx docs"), Some(Scope::Paths { .. })));
-        assert_eq!(taken("git clean -fd"), None);
+        assert_eq!(taken("git clean -fdx"), Some((Untracked::Both, Scope::All)));
+        assert_eq!(taken("git clean -fX"), Some((Untracked::Ignored, Scope::All)));
+        let some = taken("git clean -fdx docs");
+        assert!(matches!(some, Some((Untracked::Both, Scope::Paths { .. }))));
+        assert_eq!(taken("git clean -fd"), Some((Untracked::Unknown, Scope::All)));
         assert_eq!(taken("git clean -ndx"), None);
     }
 

@@ -7,21 +7,25 @@ use crate::policy::facts::Effect;
 use crate::policy::shell::Arg;
 
 /// The row.
-pub(super) const GH: Verb = program(
-    &["gh", "glab"],
-    "checks out or syncs the branch of a pull request",
-    gh,
-)
-.examples(
-    &["gh pr checkout 12", "gh co 12", "gh repo sync", "gh pr merge 12 -d", "glab mr checkout 3"],
-    &[
-        "gh pr create --body 'git add -A'",
-        "gh pr list",
-        "gh release list",
-        "gh pr checkout --help",
-        "gh repo sync o/r",
-    ],
-);
+pub(super) const GH: Verb =
+    program(&["gh", "glab"], "checks out or syncs the branch of a pull request", gh).examples(
+        &[
+            "gh pr checkout 12",
+            "gh co 12",
+            "gh repo sync",
+            "gh pr merge 12 -d",
+            "gh issue develop 3 --checkout",
+            "glab mr checkout 3",
+        ],
+        &[
+            "gh pr create --body 'git add -A'",
+            "gh pr list",
+            "gh release list",
+            "gh pr checkout --help",
+            "gh repo sync o/r",
+            "gh issue develop 3",
+        ],
+    );
 
 fn gh(call: &Call<'_>) -> Vec<Effect> {
     let grammar: &[&str] = &[
@@ -36,6 +40,7 @@ fn gh(call: &Call<'_>) -> Vec<Effect> {
         "r,rebase",
         "f,force",
         "detach",
+        "c,checkout",
         "source=",
     ];
     let line = parse(&call.args, grammar, Style::Gnu);
@@ -46,6 +51,7 @@ fn gh(call: &Call<'_>) -> Vec<Effect> {
     let moves = match words.as_slice() {
         ["pr" | "mr", "checkout" | "co", ..] | ["co", ..] | ["repo", "sync"] => true,
         ["pr", "merge", ..] => line.has("delete-branch"),
+        ["issue", "develop", ..] => line.has("checkout"),
         _ => false,
     };
     let root = call.place.root().filter(|_| moves);

@@ -4,6 +4,7 @@
 use super::super::verbs::{Verb, verb};
 use super::GitCall;
 use crate::policy::facts::Effect;
+use crate::policy::shell::Arg;
 
 /// The rows.
 pub(super) const ROWS: &[Verb] = &[
@@ -35,12 +36,32 @@ pub(super) const ROWS: &[Verb] = &[
         rewrite,
     )
     .examples(&["git merge-recursive a -- b c", "git mergetool -y"], &["git mergetool --help"]),
+    verb(
+        &["subtree", "svn", "p4", "flow", "town", "absorb", "branchless", "machete"],
+        "is another program's, with a word that moves branch or work tree",
+        foreign,
+    )
+    .examples(
+        &["git subtree pull --prefix=x up main", "git svn rebase", "git town sync"],
+        &["git subtree split --prefix=x", "git svn info", "git flow version", "git absorb --help"],
+    ),
     verb(&["filter-branch", "filter-repo", "fast-import", "history"], "rewrites history", rewrite)
         .examples(
             &["git filter-branch -f --tree-filter true", "git filter-repo --path lib"],
             &["git filter-repo --help", "git filter-branch -h"],
         ),
 ];
+
+/// Words with which programs beside git only tell or publish.
+const TELLING: &[&str] =
+    &["split", "push", "info", "log", "version", "config", "help", "status", "smartlog", "init"];
+
+fn foreign(git: &GitCall<'_>) -> Vec<Effect> {
+    let line = git.line(&[]);
+    let first = line.operands.first().and_then(Arg::exact);
+    let tells = first.map_or(git.verb != "absorb", |word| TELLING.contains(&word));
+    if line.idle() || tells { Vec::new() } else { git.tree() }
+}
 
 fn merge(git: &GitCall<'_>) -> Vec<Effect> {
     let grammar: &[&str] = &[

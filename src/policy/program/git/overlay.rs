@@ -1,11 +1,13 @@
 //! Owns what a line of commands changes for its own later parts: aliases it sets with
 //! `git config`, links it makes, files it wrote. Everything else is asked of the site behind it.
 
-use super::super::paths::{base_name, join};
-use super::super::{Follow, Site};
-use crate::policy::facts::Root;
+use super::super::options::{Style, parse};
+use super::super::paths::{Place, base_name, join};
+use super::super::{Call, Follow, Site};
+use super::Globals;
+use crate::policy::facts::{Root, RootKind};
 use crate::policy::lane::AbsPath;
-use crate::policy::shell::{Dir, Entry, HOLE, Invocation, World};
+use crate::policy::shell::{Arg, Dir, Entry, HOLE, Invocation, World};
 
 /// Links made by one line that are remembered.
 const LINKS: usize = 64;
@@ -18,6 +20,8 @@ pub(crate) struct Overlay<'a> {
     aliases: Vec<(String, String)>,
     /// A link and what it leads to, both absolute.
     links: Vec<(String, String)>,
+    /// Repositories made on the way.
+    made: Vec<Root>,
     /// Files the text wrote that the invocation at hand names.
     wrote: Vec<(String, Option<String>)>,
 }
@@ -25,7 +29,7 @@ pub(crate) struct Overlay<'a> {
 impl<'a> Overlay<'a> {
     /// Nothing set yet.
     pub(crate) fn new(behind: &'a dyn Site) -> Self {
-        Self { behind, aliases: Vec::new(), links: Vec::new(), wrote: Vec::new() }
+        Self { behind, aliases: Vec::new(), links: Vec::new(), made: Vec::new(), wrote: Vec::new() }
     }
 
     /// Turns to the next invocation: what it names of the files the text wrote is known.
@@ -38,6 +42,9 @@ impl<'a> Overlay<'a> {
         let texts: Vec<&str> = invocation.argv.iter().filter_map(|a| a.exact()).collect();
         match texts.split_first().map(|(program, rest)| (base_name(program), rest)) {
             Some(("git", rest)) if rest.contains(&"config") => self.alias(rest),
+            Some(("git", rest)) if rest.contains(&"init") || rest.contains(&"clone") => {
+                self.repository(invocation);
+            }
             Some(("ln", rest)) => self.link(rest, &invocation.dir),
             Some(_) | None => {}
         }
@@ -50,6 +57,37 @@ impl<'a> Overlay<'a> {
             _ => None,
         });
         self.aliases.extend(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    }
+
+    /// `git init [DIR]`, `git clone URL [DIR]`: from here on a repository of its own.
+    fn repository(&mut self, invocation: &Invocation) {
+        let Some(call) = Call::new(invocation, self.behind) else { return };
+        let globals = Globals::read(&call);
+        let Some((verb, args)) = globals.verb.and_then(|at| call.args.get(at..)?.split_first())
+        else {
+            return;
+        };
+        let grammar: &[&str] =
+            &["b,initial-branch,branch=", "template=", "o,origin=", "depth=", "j="];
+        let line = parse(args, grammar, Style::Git);
+        let operand = |at: usize| line.operands.get(at).and_then(Arg::exact);
+        let folder = match verb.exact() {
+            Some("init") => operand(0).unwrap_or("."),
+            Some("clone") => match (operand(0), operand(1)) {
+                (_, Some(folder)) => folder,
+                (Some(url), None) => base_name(url).trim_end_matches(".git"),
+                (None, None) => return,
+            },
+            Some(_) | None => return,
+        };
+        let place = Place { site: self.behind, dir: &globals.dir };
+        let path = place.absolute(folder).and_then(|p| self.behind.resolve(&p, Follow::All));
+        // What is a repository already only becomes so once more.
+        let old = |path: &AbsPath| self.behind.root_of(path).is_some_and(|root| root.path == *path);
+        if let Some(path) = path.filter(|path| !old(path)) {
+            let git_dir = path.join(".git");
+            self.made.push(Root { path, kind: RootKind::Main, common: git_dir.clone(), git_dir });
+        }
     }
 
     /// `ln [-s] SOURCE [DEST]`: what is written through the new name lands on the source.
@@ -155,7 +193,11 @@ impl Site for Overlay<'_> {
     }
 
     fn root_of(&self, path: &AbsPath) -> Option<Root> {
-        self.behind.root_of(path)
+        let behind = self.behind.root_of(path);
+        let made = self.made.iter().filter(|root| path.within(&root.path));
+        let deepest = |root: &&Root| root.path.as_path().components().count();
+        // The nearest one around a path is its own.
+        made.cloned().chain(behind).max_by_key(|root| deepest(&root))
     }
 
     fn roots_below(&self, path: &AbsPath) -> Vec<Root> {
@@ -190,6 +232,21 @@ mod tests {
         let line = ["git config alias.z 'add -A'", "git z"].map(invocation);
         let effects = line_effects(&line, &Scene::gate());
         assert!(effects[0].is_empty() && effects[1].len() == 1);
+    }
+
+    #[test]
+    fn a_repository_made_on_the_way_is_its_own() {
+        for line in [
+            ["git init build", "git -C build reset --hard"],
+            ["git -C build init -q", "git -C build pull"],
+            ["git clone -q ../up.git build/up", "git -C build/up checkout -f other"],
+            ["git clone https://h/x/kit.git", "git -C kit merge x"],
+        ] {
+            let effects = line_effects(&line.map(invocation), &Scene::gate());
+            assert!(!reaches(&effects[1], "lib/core.rs"), "{line:?}: {effects:?}");
+        }
+        let again = ["git init", "git reset --hard"].map(invocation);
+        assert!(reaches(&line_effects(&again, &Scene::gate())[1], "lib/core.rs"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::super::verbs::{Verb, verb};
 use super::{GitCall, Index};
 use crate::policy::facts::{CommitScope, Effect, Scope};
-use crate::policy::shell::{Arg, Stdin};
+use crate::policy::shell::{Arg, Entry, Stdin};
 
 /// The rows.
 pub(super) const ROWS: &[Verb] = &[
@@ -171,10 +171,11 @@ fn commit(git: &GitCall<'_>) -> Vec<Effect> {
     let scope = if line.has("all") {
         CommitScope::Tracked
     } else if line.any(&["patch", "interactive"]) {
-        if answers(git) == Answers::None {
-            return Vec::new();
+        match answers(git) {
+            // Nothing is picked, but what the index holds already is committed all the same.
+            Answers::None => CommitScope::Index,
+            Answers::Fed => CommitScope::Include(git.named(&line, &line.operands, Scope::Tracked)),
         }
-        CommitScope::Include(git.named(&line, &line.operands, Scope::Tracked))
     } else if line.has("include") {
         CommitScope::Include(named())
     } else if paths || line.has("only") {
@@ -182,7 +183,7 @@ fn commit(git: &GitCall<'_>) -> Vec<Effect> {
     } else {
         CommitScope::Index
     };
-    let mut out = Vec::new();
+    let mut out = concludes(git);
     // An index of its own is stale as soon as somebody else commits, and its next commit then
     // silently takes their commit back.
     if git.index == Index::Private || (!line.has("no-verify") && sweeps(git)) {
@@ -195,6 +196,17 @@ fn commit(git: &GitCall<'_>) -> Vec<Effect> {
         words: git.words.clone(),
     });
     out
+}
+
+/// A commit while a merge or the like is under way ends it, and that is for who began it.
+fn concludes(git: &GitCall<'_>) -> Vec<Effect> {
+    let under_way = |file: &str| {
+        git.place.site.entry(&git.root.git_dir.join(file).to_string()) != Entry::Missing
+    };
+    let operations =
+        [("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")];
+    let begun = operations.into_iter().filter(|(file, _)| under_way(file));
+    begun.flat_map(|(_, operation)| git.sequencer(operation)).collect()
 }
 
 /// Bytes of a configuration file that are looked at.

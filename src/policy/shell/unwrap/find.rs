@@ -20,6 +20,17 @@ struct Command<'a> {
     all_at_once: bool,
 }
 
+/// Which links are taken for what they lead to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Links {
+    /// None.
+    Kept,
+    /// The starting points (`-H`).
+    AtTheTop,
+    /// All (`-L`).
+    Followed,
+}
+
 /// What `find` was told.
 struct Order<'a> {
     starts: Vec<Arg>,
@@ -27,6 +38,7 @@ struct Order<'a> {
     commands: Vec<Command<'a>>,
     least: usize,
     most: usize,
+    links: Links,
     /// `\0` for `-print0`; `None` when it prints what is not worked out.
     ends: Option<char>,
     acts: bool,
@@ -124,7 +136,15 @@ impl<'a> Order<'a> {
         let options = args.iter().take_while(|arg| {
             arg.exact().is_some_and(|a| matches!(a, "-H" | "-L" | "-P") || a.starts_with("-O"))
         });
-        let args = args.get(options.count()..).unwrap_or_default();
+        let (leads, args) = args.split_at(options.count());
+        let links = leads.iter().fold(Links::Kept, |links, arg| match arg.exact() {
+            Some("-L") => Links::Followed,
+            Some("-H") => Links::AtTheTop,
+            Some("-P") => Links::Kept,
+            _ => links,
+        });
+        let follows = args.iter().any(|arg| arg.exact() == Some("-follow"));
+        let links = if follows { Links::Followed } else { links };
         let first = args.iter().position(begins).unwrap_or(args.len());
         let (starts, expression) = args.split_at(first.min(args.len()));
         let mut starts = starts.to_vec();
@@ -137,6 +157,7 @@ impl<'a> Order<'a> {
             commands: Vec::new(),
             least: 0,
             most: usize::MAX,
+            links,
             ends: Some('\n'),
             acts: false,
         };
@@ -283,7 +304,10 @@ impl<'a> Order<'a> {
         for start in &self.starts {
             let text = start.exact()?;
             let full = walker.absolute(start)?;
-            let entry = walker.world.entry(&full);
+            let entry = match self.links {
+                Links::Kept => walker.world.entry(&full),
+                Links::AtTheTop | Links::Followed => walker.world.target(&full),
+            };
             if entry == Entry::Missing {
                 continue;
             }
@@ -292,7 +316,8 @@ impl<'a> Order<'a> {
                 let inside = entry == Entry::Dir || (depth == 0 && text.ends_with('/'));
                 let hidden = depth > 0 && path::base(&path) == ".git";
                 if inside && depth < self.most && !hidden {
-                    descend(walker.world, &path, &full, depth, &mut open)?;
+                    let links = self.links;
+                    descend(walker.world, (&path, &full), depth, links, &mut open)?;
                 }
                 if depth >= self.least {
                     files.push(Found { path, depth, entry });
@@ -309,15 +334,18 @@ impl<'a> Order<'a> {
 
 fn descend(
     world: &dyn World,
-    path: &str,
-    full: &str,
+    (path, full): (&str, &str),
     depth: usize,
+    links: Links,
     open: &mut Vec<(String, String, usize, Entry)>,
 ) -> Option<()> {
     for name in world.list(full, PATHS)? {
         let slash = if path.ends_with('/') { "" } else { "/" };
         let full = path::join(full, &name);
-        let entry = world.entry(&full);
+        let entry = match links {
+            Links::Followed => world.target(&full),
+            Links::Kept | Links::AtTheTop => world.entry(&full),
+        };
         open.push((format!("{path}{slash}{name}"), full, depth + 1, entry));
     }
     Some(())

@@ -3,7 +3,7 @@
 
 use super::instead;
 use super::options::{Spec, scan};
-use super::text::{by_shell, line};
+use super::text::{by_shell, line, values};
 use crate::policy::shell::text::Text;
 use crate::policy::shell::walk::{Call, Via, Walker};
 use crate::policy::shell::{Arg, Dir, path};
@@ -60,7 +60,7 @@ fn verbs(walker: &mut Walker<'_>, verb: &str, args: &[Arg], call: &Call) {
                 drop(walker.dispatch(instead(call, command), Via::Program));
             }
         }
-        "rebase" => texts(walker, args, &["-x", "--exec"], call),
+        "rebase" => values(walker, args, &["-x", "--exec"], call),
         "filter-branch" => {
             let filters = [
                 "--tree-filter",
@@ -72,7 +72,7 @@ fn verbs(walker: &mut Walker<'_>, verb: &str, args: &[Arg], call: &Call) {
                 "--tag-name-filter",
                 "--setup",
             ];
-            walker.inside(Dir::Fresh, |walker| texts(walker, args, &filters, call));
+            walker.inside(Dir::Fresh, |walker| values(walker, args, &filters, call));
         }
         "clone" => cloned(walker, args),
         "worktree" if args.first().and_then(Arg::exact) == Some("add") => {
@@ -81,23 +81,6 @@ fn verbs(walker: &mut Walker<'_>, verb: &str, args: &[Arg], call: &Call) {
             }
         }
         _ => {}
-    }
-}
-
-/// Runs the values of options that hold a command.
-fn texts(walker: &mut Walker<'_>, args: &[Arg], names: &[&str], call: &Call) {
-    for (at, arg) in args.iter().enumerate() {
-        let word = arg.prefix();
-        let attached = names.iter().find_map(|name| {
-            let long = name.starts_with("--");
-            let rest = word.strip_prefix(name)?;
-            let rest = if long { rest.strip_prefix('=')? } else { rest };
-            (!rest.is_empty()).then(|| super::options::without(arg, word.len() - rest.len()))
-        });
-        let separate = names.contains(&word).then(|| args.get(at + 1).cloned()).flatten();
-        if let Some(text) = attached.or(separate) {
-            by_shell(walker, call, &Text::of(&text));
-        }
     }
 }
 

@@ -23,9 +23,10 @@ type Failed = super::walk::Failed;
 /// Runs what a call runs.
 pub(super) fn unwrap(walker: &mut Walker<'_>, name: &str, call: Call, via: Via) -> Failed {
     match name {
-        "env" => env::env(walker, &call),
+        "env" | "cross-env" => env::env(walker, &call),
         "sudo" | "doas" => env::sudo(walker, name, &call),
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "rbash" | "mksh" => {
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "rbash" | "mksh" | "fish" | "csh"
+        | "tcsh" | "yash" | "xonsh" | "elvish" | "nu" => {
             shells::shell(walker, name, &call);
         }
         "busybox" | "toybox" => return applet(walker, call),

@@ -11,7 +11,7 @@ use crate::policy::shell::walk::{Call, Via, Walker};
 pub struct Wrapper {
     /// Its names.
     pub names: &'static [&'static str],
-    /// Words that must follow before it runs anything (`uv run`).
+    /// Words that must follow before it runs anything (`uv run`); a bar stands between choices.
     pub sub: &'static [&'static str],
     /// Options that take a value.
     pub(super) spec: Spec,
@@ -19,12 +19,23 @@ pub struct Wrapper {
     pub(super) needs: &'static [&'static str],
     /// Options under which nothing is run.
     pub(super) query: &'static [&'static str],
-    /// Operands of its own in front of the command.
-    pub(super) operands: usize,
+    /// Options whose value a shell runs (`npx -c`).
+    pub(super) texts: &'static [&'static str],
+    /// Where the command begins.
+    begins: Begin,
     /// Run `rm x`.
     pub yes: &'static [&'static str],
     /// Do not run `rm`.
     pub no: &'static [&'static str],
+}
+
+/// Where a wrapper's command begins.
+#[derive(Debug, Clone, Copy)]
+enum Begin {
+    /// Behind so many operands of its own.
+    Operand(usize),
+    /// Behind one of these words.
+    After(&'static [&'static str]),
 }
 
 const NONE: Spec = Spec { short: "", attached: "", long: &[] };
@@ -35,7 +46,8 @@ const ROW: Wrapper = Wrapper {
     spec: NONE,
     needs: &[],
     query: &["--help", "--version"],
-    operands: 0,
+    texts: &[],
+    begins: Begin::Operand(0),
     yes: &[],
     no: &[],
 };
@@ -80,7 +92,7 @@ pub const WRAPPERS: &[Wrapper] = &[
         names: &["taskset"],
         spec: spec("p", &["pid"]),
         query: &["-p", "--pid"],
-        operands: 1,
+        begins: Begin::Operand(1),
         yes: &["taskset 0x1 rm x", "taskset -c 0 rm x"],
         no: &["taskset -p 12"],
         ..ROW
@@ -88,7 +100,7 @@ pub const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["timeout", "gtimeout"],
         spec: spec("sk", &["signal", "kill-after"]),
-        operands: 1,
+        begins: Begin::Operand(1),
         yes: &["timeout 5 rm x", "timeout --signal=KILL 5 rm x", "timeout -k 1 -s KILL 5s rm x"],
         ..ROW
     },
@@ -108,7 +120,7 @@ pub const WRAPPERS: &[Wrapper] = &[
         names: &["chrt"],
         spec: spec("pTPD", &["pid"]),
         query: &["-p", "--pid"],
-        operands: 1,
+        begins: Begin::Operand(1),
         yes: &["chrt -i 0 rm x"],
         ..ROW
     },
@@ -122,8 +134,62 @@ pub const WRAPPERS: &[Wrapper] = &[
         ..ROW
     },
     Wrapper {
-        names: &["unbuffer", "catchsegv", "fakeroot", "torsocks", "proxychains", "proxychains4"],
-        yes: &["unbuffer rm x", "unbuffer -p rm x", "fakeroot -- rm x"],
+        names: &[
+            "unbuffer",
+            "catchsegv",
+            "fakeroot",
+            "torsocks",
+            "proxychains",
+            "proxychains4",
+            "chronic",
+            "ifne",
+            "rlwrap",
+            "eatmydata",
+            "nocache",
+            "tini",
+            "dumb-init",
+        ],
+        yes: &["unbuffer rm x", "unbuffer -p rm x", "fakeroot -- rm x", "chronic -v rm x"],
+        ..ROW
+    },
+    Wrapper {
+        // The architecture is a name of the program too.
+        names: &["setarch", "linux32", "linux64", "x86_64", "i386", "i686", "aarch64", "uname26"],
+        yes: &["setarch -R rm x", "setarch x86_64 -R rm x", "linux64 rm x"],
+        ..ROW
+    },
+    Wrapper {
+        names: &["chroot", "gosu", "su-exec", "setuidgid", "s6-setuidgid", "envdir"],
+        spec: spec("", &["userspec", "groups"]),
+        begins: Begin::Operand(1),
+        yes: &["chroot / rm x", "chroot --userspec=u:g / rm x", "gosu nobody rm x"],
+        ..ROW
+    },
+    Wrapper {
+        names: &["nsenter"],
+        spec: spec("tSG", &["target", "setuid", "setgid"]),
+        yes: &["nsenter -t 1 -m rm x", "nsenter --target 1 --mount -- rm x"],
+        ..ROW
+    },
+    Wrapper {
+        names: &["cgexec", "sem"],
+        spec: spec("gj", &["jobs", "id", "sticky"]),
+        yes: &["cgexec -g cpu:x rm x", "sem -j2 --id z rm x"],
+        ..ROW
+    },
+    Wrapper {
+        names: &["perf"],
+        sub: &["stat|record|trace"],
+        spec: spec("eorpFcCdI", &["event", "output", "repeat", "pid"]),
+        query: &["-p", "--pid"],
+        yes: &["perf stat rm x", "perf record -o log -g -- rm x"],
+        no: &["perf report rm", "perf stat -p 12"],
+        ..ROW
+    },
+    Wrapper {
+        names: &["bwrap"],
+        begins: Begin::After(&["--"]),
+        yes: &["bwrap --bind / / -- rm x"],
         ..ROW
     },
     Wrapper {
@@ -180,7 +246,12 @@ pub const WRAPPERS: &[Wrapper] = &[
         yes: &["xvfb-run -a -s '-screen 0 1x1x8' rm x"],
         ..ROW
     },
-    Wrapper { names: &["faketime"], operands: 1, yes: &["faketime '1 day ago' rm x"], ..ROW },
+    Wrapper {
+        names: &["faketime"],
+        begins: Begin::Operand(1),
+        yes: &["faketime '1 day ago' rm x"],
+        ..ROW
+    },
     Wrapper {
         names: &["pkexec"],
         spec: spec("", &["user"]),
@@ -190,8 +261,56 @@ pub const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["entr"], yes: &["ls | entr -r rm x"], ..ROW },
     Wrapper {
         names: &["npx", "bunx", "pnpx"],
-        spec: spec("pw", &["package", "workspace"]),
-        yes: &["npx rm x", "npx -y -p pkg rm x", "npx --yes rm x"],
+        spec: spec("pwc", &["package", "workspace", "call"]),
+        texts: &["-c", "--call"],
+        yes: &["npx rm x", "npx -y -p pkg rm x", "npx --yes rm x", "npx -c 'rm x'"],
+        ..ROW
+    },
+    Wrapper {
+        names: &["watchexec"],
+        spec: spec("weifdsn", &["watch", "exts", "ignore", "filter", "debounce", "signal"]),
+        yes: &["watchexec -w src -e rs -- rm x", "watchexec rm x"],
+        ..ROW
+    },
+    Wrapper {
+        names: &["nodemon", "nix-shell", "chokidar", "sg", "cargo-watch"],
+        texts: &["--exec", "-x", "--run", "--command", "-c", "-s", "--shell"],
+        begins: Begin::After(&[]),
+        yes: &["nodemon --exec 'rm x'", "nix-shell -p jq --run 'rm x'", "sg wheel -c 'rm x'"],
+        no: &["nodemon rm.js", "nix-shell -p rm"],
+        ..ROW
+    },
+    Wrapper {
+        names: &["cargo"],
+        sub: &["watch"],
+        texts: &["-s", "--shell"],
+        begins: Begin::After(&["--"]),
+        yes: &["cargo watch -s 'rm x'", "cargo watch -w src -- rm x"],
+        no: &["cargo watch -x test", "cargo run -- rm x"],
+        ..ROW
+    },
+    Wrapper {
+        names: &["nix"],
+        sub: &["develop|shell"],
+        begins: Begin::After(&["-c", "--command"]),
+        yes: &["nix develop -c rm x", "nix shell pkgs#jq --command rm x"],
+        no: &["nix build .#rm"],
+        ..ROW
+    },
+    Wrapper {
+        names: &["op", "doppler", "infisical", "dotenvx", "teller", "aws-vault", "chamber"],
+        sub: &["run|exec"],
+        begins: Begin::After(&["--"]),
+        yes: &["op run --env-file=.env -- rm x", "aws-vault exec me -- rm x"],
+        no: &["op read rm", "doppler secrets"],
+        ..ROW
+    },
+    Wrapper {
+        names: &["conda", "mamba", "micromamba", "pixi", "devbox", "dotenv", "volta"],
+        sub: &["run"],
+        spec: spec("npe", &["name", "prefix", "cwd", "environment", "node"]),
+        yes: &["conda run -n env rm x", "micromamba run --name env rm x", "dotenv run rm x"],
+        no: &["conda install rm"],
         ..ROW
     },
     Wrapper {
@@ -203,16 +322,27 @@ pub const WRAPPERS: &[Wrapper] = &[
         ..ROW
     },
     Wrapper {
-        names: &["bundle", "pnpm", "yarn", "npm", "mise", "rtx"],
-        sub: &["exec"],
-        yes: &["bundle exec rm x", "npm exec -- rm x", "mise exec -- rm x"],
+        names: &["mise", "rtx"],
+        sub: &["exec|x"],
+        texts: &["-c", "--command"],
+        begins: Begin::After(&["--"]),
+        yes: &["mise exec -- rm x", "mise x node@20 -- rm x", "mise x -c 'rm x'"],
+        no: &["mise install rm"],
+        ..ROW
+    },
+    Wrapper {
+        names: &["bundle", "pnpm", "yarn", "npm", "asdf", "pyenv", "rbenv", "nodenv", "fnm"],
+        sub: &["exec|x"],
+        spec: spec("pwc", &["package", "workspace", "call", "using"]),
+        texts: &["-c", "--call"],
+        yes: &["bundle exec rm x", "npm exec -- rm x", "npm exec -c 'rm x'", "asdf exec rm x"],
         no: &["npm run rm", "yarn rm"],
         ..ROW
     },
     Wrapper {
         names: &["direnv"],
         sub: &["exec"],
-        operands: 1,
+        begins: Begin::Operand(1),
         yes: &["direnv exec . rm x"],
         no: &["direnv allow ."],
         ..ROW
@@ -220,7 +350,7 @@ pub const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["rustup"],
         sub: &["run"],
-        operands: 1,
+        begins: Begin::Operand(1),
         yes: &["rustup run stable rm x"],
         no: &["rustup update"],
         ..ROW
@@ -231,16 +361,26 @@ pub const WRAPPERS: &[Wrapper] = &[
 pub(super) fn peel(walker: &mut Walker<'_>, name: &str, call: &Call, via: Via) -> Failed {
     let args = call.argv.get(1..).unwrap_or_default();
     let row = WRAPPERS.iter().find(|row| {
+        let said = |choices: &str, arg: &Arg| choices.split('|').any(|w| arg.exact() == Some(w));
         row.names.contains(&name)
-            && row.sub.iter().zip(args).all(|(word, arg)| arg.exact() == Some(word))
+            && row.sub.iter().zip(args).all(|(word, arg)| said(word, arg))
             && row.sub.len() <= args.len()
     });
     let Some(row) = row else {
         report(walker, name, call);
         return None;
     };
-    let scan = scan(args.get(row.sub.len()..).unwrap_or_default(), row.spec);
-    let command = scan.rest.get(row.operands..).unwrap_or_default();
+    let args = args.get(row.sub.len()..).unwrap_or_default();
+    super::text::values(walker, args, row.texts, call);
+    let scan = scan(args, row.spec);
+    let command = match row.begins {
+        Begin::Operand(own) => scan.rest.get(own..),
+        Begin::After(words) => args
+            .iter()
+            .position(|arg| arg.exact().is_some_and(|word| words.contains(&word)))
+            .and_then(|at| args.get(at + 1..)),
+    };
+    let command = command.unwrap_or_default();
     let lacks = !row.needs.is_empty() && !scan.has(row.needs);
     if command.is_empty() || lacks || scan.has(row.query) {
         if name == "exec" {

@@ -1,7 +1,7 @@
 //! Programs that hand a text to a shell: `flock -c`, `watch`, `script -c`, `su -c`, `at`,
 //! `hyperfine`.
 
-use super::options::{Spec, scan};
+use super::options::{Spec, scan, without};
 use super::{instead, report};
 use crate::policy::facts::Why;
 use crate::policy::shell::Arg;
@@ -11,6 +11,23 @@ use crate::policy::shell::walk::{Call, Holes, Input, Via, Walker};
 /// Runs a text in a shell of its own.
 pub(super) fn by_shell(walker: &mut Walker<'_>, call: &Call, text: &Text) {
     walker.child(call, Text::known("sh"), Some(Vec::new()), |walker| walker.run(text, call.holes));
+}
+
+/// Runs the values of options that hold a command.
+pub(super) fn values(walker: &mut Walker<'_>, args: &[Arg], names: &[&str], call: &Call) {
+    for (at, arg) in args.iter().enumerate() {
+        let word = arg.prefix();
+        let attached = names.iter().find_map(|name| {
+            let long = name.starts_with("--");
+            let rest = word.strip_prefix(name)?;
+            let rest = if long { rest.strip_prefix('=')? } else { rest };
+            (!rest.is_empty()).then(|| without(arg, word.len() - rest.len()))
+        });
+        let separate = names.contains(&word).then(|| args.get(at + 1).cloned()).flatten();
+        if let Some(text) = attached.or(separate) {
+            by_shell(walker, call, &Text::of(&text));
+        }
+    }
 }
 
 /// Words joined by blanks.
@@ -74,7 +91,9 @@ pub(super) fn script(walker: &mut Walker<'_>, call: &Call) {
     let found = scan(rest(call), spec);
     let file = found.rest.first().cloned().unwrap_or_else(|| Arg::text("typescript"));
     walker.emit(&Call { argv: vec![Arg::text("tee"), file], ..Call::default() });
-    if let Some(text) = found.value(&["-c", "--command"]) {
+    let behind = scan(found.rest.get(1..).unwrap_or_default(), spec);
+    let texts = ["-c", "--command"];
+    if let Some(text) = found.value(&texts).or_else(|| behind.value(&texts)) {
         by_shell(walker, call, &Text::of(text));
     } else if let Some(command @ [_, ..]) = found.rest.get(1..) {
         drop(walker.dispatch(instead(call, command), Via::Program));

@@ -90,7 +90,11 @@ pub(super) fn parallel(walker: &mut Walker<'_>, call: &Call) {
             Operands { known: if several { Vec::new() } else { words.to_vec() }, more: several }
         }
         Some(_) => Operands { known: Vec::new(), more: true },
-        None => operands(walker, &call.input, Some('\n')),
+        None => {
+            let file = found.value(&["-a", "--arg-file"]).cloned();
+            let input = file.map_or_else(|| call.input.clone(), Input::File);
+            operands(walker, &input, Some('\n'))
+        }
     };
     let mut text = Text::default();
     for arg in command {

@@ -187,6 +187,9 @@ impl Walker<'_> {
         let exports = builtin == "export"
             || args.iter().filter_map(Arg::exact).any(|a| a.starts_with('-') && a.contains('x'));
         let functions = args.first().and_then(Arg::exact) == Some("-f");
+        if matches!(builtin, "declare" | "typeset" | "local") {
+            self.twist(args);
+        }
         for arg in args {
             let holed = Text::of(arg).holed();
             if holed.starts_with('-') || holed.contains('=') || functions {
@@ -196,6 +199,21 @@ impl Walker<'_> {
             } else if exports {
                 self.export(&holed);
             }
+        }
+    }
+
+    /// Variables that hold something else than what is assigned to them: another's name (`-n`), a
+    /// sum (`-i`), other letters (`-l`, `-u`). What a name stands for may change with it.
+    fn twist(&mut self, args: &[Arg]) {
+        let flag = |arg: &&Arg| {
+            arg.exact().is_some_and(|a| a.starts_with('-') && a.contains(['n', 'i', 'l', 'u']))
+        };
+        if !args.iter().any(|arg| flag(&arg)) {
+            return;
+        }
+        let twisted = std::rc::Rc::make_mut(&mut self.state.twisted);
+        for word in args.iter().map(|arg| Text::of(arg).holed()).filter(|w| !w.starts_with('-')) {
+            twisted.extend(word.split('=').map(str::to_owned));
         }
     }
 

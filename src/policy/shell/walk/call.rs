@@ -251,19 +251,29 @@ impl Walker<'_> {
         name
     }
 
-    /// `./x.sh` that the text has just written.
+    /// `./x.sh`: what the text has just written under that name, or what stands there.
     fn written_script(&mut self, name: &str, call: &Call) -> bool {
         if !name.contains('/') {
             return false;
         }
-        let Some(text) = call.argv.first().and_then(|arg| self.written(arg)) else { return false };
+        let Some(program) = call.argv.first() else { return false };
+        let arguments = call.argv.get(1..).unwrap_or_default().to_vec();
+        let Some(text) = self.written(program) else {
+            let shell = |text: &String| {
+                let line = text.lines().next().unwrap_or_default();
+                line.starts_with("#!") && line.contains("sh")
+            };
+            let Some(text) = self.stored(program).filter(shell) else { return false };
+            self.emit(call);
+            self.child(call, Text::known(name), Some(arguments), |walker| walker.run_file(&text));
+            return true;
+        };
         let holed = text.holed();
         let line = holed.lines().next().unwrap_or_default();
         if line.starts_with("#!") && !line.contains("sh") {
             return false;
         }
         self.emit(call);
-        let arguments = call.argv.get(1..).unwrap_or_default().to_vec();
         self.child(call, Text::known(name), Some(arguments), |walker| {
             walker.run(&text, Holes::Code);
         });

@@ -17,6 +17,9 @@ enum Links {
     Physical,
 }
 
+/// Names that are looked through for one that begins alike.
+const SIBLINGS: usize = 4096;
+
 impl Walker<'_> {
     /// `cd`.
     pub(super) fn cd(&mut self, call: &Call) -> Failed {
@@ -90,9 +93,20 @@ impl Walker<'_> {
             (Some(path), Dir::At(dir)) => Dir::At(place(&dir, path, links)),
             (Some(path), _) if path.starts_with('/') => Dir::At(place("/", path, links)),
             (Some(path), Dir::Fresh) if !path.starts_with("..") => Dir::Fresh,
-            (None, _) if below_fresh(operand) => Dir::Fresh,
+            (None, _) if below_fresh(operand) || self.unused(operand) => Dir::Fresh,
             _ => Dir::Unknown,
         }
+    }
+
+    /// Whether a name whose end is made up on the way (`/tmp/out-$(date +%s)`) begins as nothing
+    /// does that is there: then the folder is a new one.
+    fn unused(&self, operand: &Arg) -> bool {
+        let Some(start) = self.absolute(&Arg::text(operand.prefix())) else { return false };
+        let Some((dir, stem)) = start.rsplit_once('/').filter(|(_, stem)| !stem.is_empty()) else {
+            return false;
+        };
+        let names = self.world.list(if dir.is_empty() { "/" } else { dir }, SIBLINGS);
+        names.is_some_and(|names| !names.iter().any(|name| name.starts_with(stem)))
     }
 
     /// The directory `env -C` and its like name.

@@ -12,6 +12,7 @@ mod expand;
 mod field;
 mod function;
 mod glob;
+mod listing;
 mod made;
 mod output;
 mod parameter;

@@ -2,6 +2,7 @@
 //! shell, and files a text writes for itself. Unknown is always a right answer.
 
 use super::call::{Call, Input};
+use super::listing::listed;
 use super::{Walker, setup};
 use crate::policy::shell::parse::decode;
 use crate::policy::shell::text::Text;
@@ -19,6 +20,9 @@ pub(super) fn said(walker: &Walker<'_>, call: &Call) -> Text {
     let Some(name) = call.argv.first().and_then(Arg::exact) else { return Text::default() };
     let args = call.argv.get(1..).unwrap_or_default();
     let name = path::base(name);
+    if let Some(names) = listed(walker, name, call) {
+        return names;
+    }
     match name {
         "echo" => echo(args),
         "printf" => printf(args),

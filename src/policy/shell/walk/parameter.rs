@@ -32,6 +32,9 @@ impl Expanded {
 impl Walker<'_> {
     /// What a variable holds.
     pub(super) fn variable(&self, name: &str) -> Value {
+        if self.state.twisted.contains(name) {
+            return Value::Unknown;
+        }
         if let Some(Variable { value, .. }) = self.state.variables.get(name) {
             return value.clone();
         }
@@ -43,6 +46,10 @@ impl Walker<'_> {
         }
         if let Some(value) = self.world.var(name) {
             return Value::Scalar(Text::known(&super::outside(&value)));
+        }
+        // Where it is not set the usual place is meant, and that is nobody's work.
+        if matches!(name, "TMPDIR" | "TMP" | "TEMP") {
+            return Value::Unset;
         }
         // A runner's own files, made for each step.
         if matches!(name, "GITHUB_ENV" | "GITHUB_OUTPUT" | "GITHUB_PATH" | "GITHUB_STEP_SUMMARY") {

@@ -1,7 +1,7 @@
 //! What a shell remembers between commands, as far as it is known. Cloned for every subshell and
 //! branch, so the maps are shared until somebody writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::policy::shell::Dir;
@@ -47,6 +47,8 @@ pub(in crate::policy::shell) struct State {
     pub(super) stack: Vec<Dir>,
     /// Variables the text itself touched.
     pub(super) variables: Rc<BTreeMap<String, Variable>>,
+    /// Variables whose value is not what was assigned to them (`declare -n`).
+    pub(super) twisted: Rc<BTreeSet<String>>,
     /// `$1` and on.
     pub(super) arguments: Arguments,
     /// `$0`.
@@ -73,6 +75,7 @@ impl State {
             back: None,
             stack: Vec::new(),
             variables: Rc::default(),
+            twisted: Rc::default(),
             arguments: Some(Vec::new()),
             zero: Text::any(),
             functions: Rc::default(),
@@ -148,6 +151,9 @@ impl State {
         }
         if !Rc::ptr_eq(&joined.variables, &other.variables) {
             join_variables(Rc::make_mut(&mut joined.variables), &other.variables);
+        }
+        if !Rc::ptr_eq(&joined.twisted, &other.twisted) {
+            Rc::make_mut(&mut joined.twisted).extend((*other.twisted).clone());
         }
         if !Rc::ptr_eq(&joined.functions, &other.functions) {
             let functions = Rc::make_mut(&mut joined.functions);
