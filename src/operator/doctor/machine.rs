@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::Finding;
+use crate::applet::Event;
 use crate::config::Fence;
 use crate::fence::probe;
 use crate::kernel::home::Home;
@@ -13,7 +14,7 @@ use crate::operator::context::Context;
 use crate::operator::place::Place;
 use crate::operator::screen::harmless;
 use crate::wiring::files::{self, Scope};
-use crate::wiring::survey::survey;
+use crate::wiring::survey::{Survey, survey};
 
 /// Oldest client that the tests drive.
 const OLDEST: [u32; 3] = [2, 1, 197];
@@ -137,6 +138,17 @@ fn fence(context: &Context) -> Finding {
     }
 }
 
+/// Whether the wired entry for tool calls is for tools of servers too.
+fn seen(context: &Context) -> bool {
+    let event = Event::PreToolUse.wire();
+    let files = files::found(&context.home, &context.project);
+    let surveys = || files.iter().filter_map(|file| file.content.as_ref().ok());
+    let ours = || surveys().flat_map(Survey::ours).filter(|hook| hook.event == event.name);
+    // The plugin's entry has the matcher of the table.
+    let wired = ours().next().is_some();
+    !wired || ours().any(|hook| hook.matcher.is_empty() || hook.matcher.contains("mcp__"))
+}
+
 /// Servers whose tools the client offers, and that they pass our matcher.
 fn servers(context: &Context) -> Option<Finding> {
     let read = |path: &Path| -> Value {
@@ -160,11 +172,15 @@ fn servers(context: &Context) -> Option<Finding> {
         .map(|(name, _)| harmless(name))
         .collect();
     (!local.is_empty()).then(|| {
-        let text = format!(
-            "local MCP servers: {}; their tools pass our matcher, files they write without naming them do not",
-            local.join(", ")
-        );
-        Finding::ok("mcp.servers", text)
+        let names = local.join(", ");
+        if seen(context) {
+            let text = format!(
+                "local MCP servers: {names}; their calls are judged, files they write without naming them are not"
+            );
+            return Finding::ok("mcp.servers", text);
+        }
+        let text = format!("local MCP servers: {names}; our matcher does not see their calls");
+        Finding::warn("mcp.servers", text, "octo doctor --fix")
     })
 }
 
