@@ -39,7 +39,6 @@ pub mod trees;
 pub mod whose;
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use crate::applet::{Event, OnError, Role};
 use crate::kernel::StateError;
@@ -55,7 +54,7 @@ const PLUGIN: &str = "--plugin";
 
 /// Runs a hook to its end.
 #[must_use]
-pub fn main(role: Role, args: &[OsString]) -> ExitCode {
+pub fn main(role: Role, args: &[OsString]) -> u8 {
     let words: Vec<&str> = args.iter().filter_map(|a| a.to_str()).collect();
     let argument = words.iter().find(|w| !w.starts_with('-')).and_then(|w| Event::named(w));
     let unknown = words.iter().any(|w| !w.starts_with('-') && Event::named(w).is_none());

@@ -55,7 +55,7 @@ pub fn run(context: &Context<'_>) -> Reply {
         return reply::pass();
     }
     let disk = Disk::new(context.home.user(), &context.payload.cwd, context.settings.clone())
-        .standing_in(context.root.clone());
+        .standing_in(context.root.clone(), context.links.clone());
     let effects = match observe::effects(&context.payload, &disk) {
         Ok(effects) => effects,
         Err(e) => {
@@ -150,7 +150,10 @@ fn judge(
             Round::Ask(needs) => needs.iter().for_each(|need| asked.ask(need)),
             Round::Settled(settled) => match finish(context, disk, effects, &mut kernel, &settled)?
             {
-                Finished::Said(reply) => return Ok(with_words(context, reply, &words)),
+                Finished::Said(reply) => {
+                    kernel.abandon();
+                    return Ok(with_words(context, reply, &words));
+                }
                 Finished::Again(word) => words.push(word),
             },
         }

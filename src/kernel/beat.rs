@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::home::{Home, open_private};
+use super::home::{Home, open_private, open_seen};
 use super::reserve;
 use crate::policy::lane::Pid;
 
@@ -47,19 +47,18 @@ pub enum Seen {
 /// Notes a sign of life. Makes the file (and the folders) when absent.
 pub fn touch(home: &Home, pid: &Pid, call: Option<(&str, Flight)>, unix: u64) -> io::Result<Seen> {
     let path = home.beat(pid);
-    let mut file = match open_private(&path) {
-        Ok(file) => file,
+    let (mut file, meta) = match open_seen(&path) {
+        Ok(found) => found,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             home.create()?;
-            open_private(&path)?
+            open_seen(&path)?
         }
         Err(e) if is_full(&e) => {
             reserve::give_up(home);
-            open_private(&path)?
+            open_seen(&path)?
         }
         Err(e) => return Err(e),
     };
-    let meta = file.metadata()?;
     let first = meta.len() == 0;
     let silent = unix.saturating_sub(u64::try_from(meta.mtime()).unwrap_or(0));
     let line = match call {

@@ -7,7 +7,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use super::StateError;
 use super::clock::Now;
-use super::home::{Home, open_private};
+use super::home::{Home, open_private, open_seen};
 use super::segment::{self, Growth};
 use crate::journal::{self, Entry, Head, Part};
 use crate::policy::lane::Pid;
@@ -30,8 +30,8 @@ pub fn append(
 ) -> Result<Head, StateError> {
     let path = home.journal(pid);
     let at = |e| StateError::io(&path, e);
-    let mut file = open_private(&path).map_err(at)?;
-    let len = file.metadata().map_err(at)?.len();
+    let (mut file, meta) = open_seen(&path).map_err(at)?;
+    let len = meta.len();
     let (mut head, ends) = match len.cmp(&known.bytes) {
         Ordering::Equal => (known.clone(), Ends::OnALine),
         Ordering::Greater | Ordering::Less => match segment::begun(home, pid, &mut file, known) {
