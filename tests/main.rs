@@ -17,6 +17,7 @@ mod fence_attacks;
 mod fence_gaps;
 mod fence_reach;
 mod fence_real;
+mod fence_states;
 mod fence_work;
 mod field_reports;
 mod floor;
