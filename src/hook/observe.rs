@@ -1,8 +1,9 @@
 //! What a tool call would do, as effects: which input field names a file, what a command's
 //! reading says. Resolves; judges nothing.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::input::{Payload, PayloadError};
@@ -16,6 +17,8 @@ use crate::policy::shell::{self, Arg, Dir};
 
 /// Longest command that is read, in bytes.
 pub const COMMAND_LIMIT: usize = 1024 * 1024;
+/// Things that one command would do which are judged one by one.
+const MOST_EFFECTS: usize = 2048;
 
 /// What kind of call it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,12 +73,20 @@ pub fn effects(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, Payloa
     }
 }
 
-fn parse<'p, T: Deserialize<'p>>(input: Option<&'p RawValue>) -> Result<Option<T>, PayloadError> {
+/// A tool's input, when it has one.
+pub(super) fn parse<'p, T: Deserialize<'p>>(
+    input: Option<&'p RawValue>,
+) -> Result<Option<T>, PayloadError> {
     input.map(|raw| serde_json::from_str(raw.get()).map_err(PayloadError::Json)).transpose()
 }
 
 /// A path of a tool's input: relative ones stand on the event's directory, `~` is the user's home.
-fn path(payload: &Payload<'_>, text: &str, disk: &Disk, follow: Follow) -> Option<AbsPath> {
+pub(super) fn path(
+    payload: &Payload<'_>,
+    text: &str,
+    disk: &Disk,
+    follow: Follow,
+) -> Option<AbsPath> {
     if text.is_empty() {
         return None;
     }
@@ -135,12 +146,16 @@ pub fn of_command(text: &str, cwd: &str, disk: &Disk) -> Vec<Effect> {
         let words = text.chars().take(80).collect();
         return vec![Effect::Opaque { dir, why: Why::TooLong, words }];
     }
-    let mut effects: Vec<Effect> = Vec::new();
-    for effect in read(text, cwd, disk, |_| String::new()).into_iter().flat_map(|step| step.effects)
-    {
-        if !effects.contains(&effect) {
-            effects.push(effect);
-        }
+    let steps = read(text, cwd, disk, |_| String::new());
+    let mut seen = HashSet::new();
+    let distinct = |effect: &Effect| seen.insert(effect.clone());
+    let mut effects: Vec<Effect> =
+        steps.into_iter().flat_map(|step| step.effects).filter(distinct).collect();
+    if effects.len() > MOST_EFFECTS {
+        effects.truncate(MOST_EFFECTS);
+        let dir = disk.resolve(cwd, Follow::All);
+        let words = format!("a command with more than {MOST_EFFECTS} targets");
+        effects.push(Effect::Opaque { dir, why: Why::TooLong, words });
     }
     effects
 }
@@ -198,6 +213,8 @@ fn read(text: &str, cwd: &str, disk: &Disk, shown: fn(&shell::Invocation) -> Str
 }
 
 fn mcp(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
-    let Some(input) = parse::<Value>(payload.tool_input)? else { return Ok(Vec::new()) };
+    let Some(input) = parse::<serde_json::Value>(payload.tool_input)? else {
+        return Ok(Vec::new());
+    };
     Ok(mcp::effects(payload.tool(), &input, &payload.cwd, disk))
 }
