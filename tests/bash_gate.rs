@@ -1,6 +1,7 @@
 //! Shell commands that B runs while A holds `lib/core.rs`, edited and not committed: the hook's
 //! verdict, and for all it lets through the proof by execution: A's file, its index entry, the
-//! branch and HEAD are what they were.
+//! branch and HEAD are what they were. `unseen.jsonl` holds what came to mind after the gate was
+//! built; some of its cases have a `before` that A has run.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,8 +14,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::cases::{fill, load, play, text};
+use crate::support::fence::whole;
 use crate::support::machine::{Machine, clean};
-use crate::support::puppet::Puppet;
+use crate::support::puppet::{self, Puppet};
 use crate::support::reply::Verdict;
 use crate::support::repo::Repo;
 
@@ -41,26 +43,39 @@ pub(crate) enum Kin {
 
 #[test]
 fn siblings_while_nothing_is_staged() {
-    judge_all(Kin::Siblings, Staged::No);
+    judge_all("bash_gate.jsonl", Kin::Siblings, Staged::No);
 }
 
 #[test]
 fn siblings_while_a_has_staged() {
-    judge_all(Kin::Siblings, Staged::Yes);
+    judge_all("bash_gate.jsonl", Kin::Siblings, Staged::Yes);
 }
 
 #[test]
 fn strangers_while_nothing_is_staged() {
-    judge_all(Kin::Strangers, Staged::No);
+    judge_all("bash_gate.jsonl", Kin::Strangers, Staged::No);
 }
 
 #[test]
 fn strangers_while_a_has_staged() {
-    judge_all(Kin::Strangers, Staged::Yes);
+    judge_all("bash_gate.jsonl", Kin::Strangers, Staged::Yes);
+}
+
+#[test]
+fn unseen_by_siblings_while_nothing_is_staged() {
+    judge_all("unseen.jsonl", Kin::Siblings, Staged::No);
+}
+
+#[test]
+fn unseen_by_strangers_while_a_has_staged() {
+    judge_all("unseen.jsonl", Kin::Strangers, Staged::Yes);
 }
 
 #[test]
 fn behind_the_fence_nothing_harms_with_the_gate_off() {
+    if !whole() {
+        return;
+    }
     let cases = load("bash_gate.jsonl");
     let template = Template::make();
     let id = |case: &Value| text(case, "id").to_owned();
@@ -87,19 +102,20 @@ fn behind_the_fence_nothing_harms_with_the_gate_off() {
     });
 }
 
-fn judge_all(kin: Kin, staged: Staged) {
-    let cases = load("bash_gate.jsonl");
-    assert!(cases.len() > 250, "the case file is cut");
+fn judge_all(file: &str, kin: Kin, staged: Staged) {
+    let cases = load(file);
+    assert!(cases.len() > 120, "the case file is cut");
     let template = Template::make();
     let id = |case: &Value| text(case, "id").to_owned();
     // A refusal changes nothing but the kernel's own memory of it: with that set back, the same
     // scene serves the next case. One in which a command has run is never used again.
     let idle: Mutex<Vec<Meeting>> = Mutex::default();
     play(&cases, id, |case| {
-        let waiting = idle.lock().unwrap().pop();
-        let meeting = waiting.unwrap_or_else(|| Meeting::stage(&template, kin, staged));
+        let before = text(case, "before");
+        let waiting = before.is_empty().then(|| idle.lock().unwrap().pop()).flatten();
+        let meeting = waiting.unwrap_or_else(|| Meeting::stage(&template, kin, staged, before));
         let (wrong, ran) = judge(&meeting, case);
-        if ran == Ran::No && wrong.is_empty() {
+        if ran == Ran::No && wrong.is_empty() && before.is_empty() {
             meeting.forget();
             idle.lock().unwrap().push(meeting);
         }
@@ -123,13 +139,17 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
-    pub(crate) fn stage(template: &Template, kin: Kin, staged: Staged) -> Self {
+    pub(crate) fn stage(template: &Template, kin: Kin, staged: Staged, before: &str) -> Self {
         let scene = Scene::set(template);
         let lead = scene.machine.session("main-a", &scene.app.root);
         lead.start();
         let a = lead.spawn("kid-a");
         if kin == Kin::Siblings {
             lead.spawn("kid-b");
+        }
+        if !before.is_empty() {
+            // A conflict is what some of them are about: they end badly.
+            assert!(matches!(a.bash(before), puppet::Ran::Done(_)), "{before} was refused");
         }
         a.holds(&scene.app.at("lib/core.rs"), WORK);
         if staged == Staged::Yes {

@@ -100,7 +100,7 @@ fn sweep(kin: Kin, staged: Staged, own: Own) {
         |case| {
             let waiting = idle.lock().unwrap().pop();
             let meeting = waiting.unwrap_or_else(|| {
-                let meeting = Meeting::stage(&template, kin, staged);
+                let meeting = Meeting::stage(&template, kin, staged, "");
                 if own == Own::Work {
                     meeting.b().holds(&meeting.scene.app.at("notes.md"), "B's own\n");
                 }

@@ -54,7 +54,7 @@ const fn project(tool: &'static str, writes: &'static [&'static str]) -> Row {
     Row { tool, writes, removes: &[], base: Base::Project }
 }
 
-const PATH: &[&str] = &["path", "file_path", "filePath", "filepath", "filename"];
+const PATH: &[&str] = &["path", "file_path", "filePath", "filepath", "filename", "uri"];
 const SYMBOL: &[&str] = &["relative_path"];
 const IDE: &[&str] = &["pathInProject", "path"];
 
@@ -88,6 +88,8 @@ static ROWS: &[Row] = &[
         &["destination", "new_path", "newPath"],
         &["source", "old_path", "oldPath", "path"],
     ),
+    // A folder is nobody's work.
+    writes("create_directory", &[]),
     removes("delete_file", PATH),
     removes("remove_file", PATH),
     removes("delete_directory", PATH),
@@ -111,20 +113,42 @@ static ROWS: &[Row] = &[
     project("rename_refactoring", IDE),
 ];
 
-/// Tools that run a shell command on this machine, and the field that holds it.
-const SHELLS: &[(&str, &str)] = &[
-    ("start_process", "command"),
-    ("execute_command", "command"),
-    ("execute_shell_command", "command"),
-    ("execute_terminal_command", "command"),
-    ("run_shell_command", "command"),
-    ("run_terminal_command", "command"),
-    ("shell_execute", "command"),
+/// Words of servers and tools that run commands on this machine.
+const SHELLS: &[&str] = &[
+    "shell", "bash", "sh", "zsh", "terminal", "command", "commands", "exec", "execute", "process",
 ];
+/// Fields that hold such a command.
+const COMMANDS: &[&str] = &["command", "cmd", "commandLine", "command_line", "script"];
 /// Fields that say where such a command runs.
 const PLACES: &[&str] = &["cwd", "workdir", "working_directory", "workingDirectory", "directory"];
-/// Parts of a server's name that tell of another machine.
-const REMOTE: &[&str] = &["ssh", "remote", "docker", "kube", "sandbox", "e2b", "cloud"];
+/// Words of servers that work somewhere else.
+const ELSEWHERE: &[&str] = &[
+    "ssh",
+    "docker",
+    "container",
+    "kube",
+    "kubernetes",
+    "k8s",
+    "kubectl",
+    "remote",
+    "cloud",
+    "sandbox",
+    "e2b",
+    "vm",
+    "browser",
+    "playwright",
+    "chrome",
+    "sql",
+    "db",
+    "database",
+    "redis",
+    "device",
+    "adb",
+    "simulator",
+];
+
+/// What a name may begin with before it says what is done.
+const SUBJECTS: &[&str] = &["git", "file", "files", "fs", "repo", "directory", "workspace"];
 
 /// Tools that are git in other clothes: the words, and the fields whose values follow them.
 const GIT: &[(&str, &[&str], &[&str])] = &[
@@ -191,19 +215,18 @@ pub(super) fn effects(name: &str, input: &Value, cwd: &str, disk: &Disk) -> Vec<
     if let Some((_, words, fields)) = GIT.iter().find(|(known, ..)| *known == tool) {
         return of_command(&git(words, fields, input, cwd), cwd, disk);
     }
-    if let Some((_, field)) = SHELLS.iter().find(|(known, _)| *known == tool) {
-        let text = input.get(*field).and_then(Value::as_str).unwrap_or_default();
-        return of_command(text, &place(input, cwd), disk);
-    }
     if let Some(row) = ROWS.iter().find(|row| row.tool == tool) {
         return row_effects(row, input, cwd, disk);
     }
-    if only_reads(tool.strip_prefix("git_").unwrap_or(tool)) {
+    if let Some(text) = command(name, input) {
+        return of_command(&text, &place(input, cwd), disk);
+    }
+    if only_reads(tool) {
         return Vec::new();
     }
     let mut texts = Vec::new();
     strings(input, &mut texts);
-    let paths = texts.iter().filter(|t| t.starts_with('/') && t.len() < 4096);
+    let paths = texts.iter().map(|t| local(t)).filter(|t| t.starts_with('/') && t.len() < 4096);
     let existing = paths
         .filter(|t| World::target(disk, t) != Entry::Missing)
         .filter_map(|t| disk.resolve(t, Follow::All));
@@ -212,9 +235,8 @@ pub(super) fn effects(name: &str, input: &Value, cwd: &str, disk: &Disk) -> Vec<
 
 /// A server on another machine, or one that works on a hosted repository.
 fn works_elsewhere(server: &str, input: &Value) -> bool {
-    let server = server.to_ascii_lowercase();
     let hosted = |a: &str, b: &str| input.get(a).is_some() && input.get(b).is_some();
-    REMOTE.iter().any(|word| server.contains(word))
+    words(server).iter().any(|word| ELSEWHERE.contains(&word.as_str()))
         || hosted("owner", "repo")
         || hosted("project_id", "branch")
 }
@@ -223,7 +245,7 @@ fn row_effects(row: &Row, input: &Value, cwd: &str, disk: &Disk) -> Vec<Effect> 
     let texts = |fields: &[&str]| -> Vec<String> {
         let found = fields.iter().filter_map(|name| input.get(*name));
         let found = found.filter_map(Value::as_str).filter(|text| !text.is_empty());
-        found.map(|text| absolute(text, row.base, input, cwd, disk)).collect()
+        found.map(|text| absolute(local(text), row.base, input, cwd, disk)).collect()
     };
     let writes = texts(row.writes)
         .into_iter()
@@ -262,6 +284,25 @@ fn absolute(text: &str, base: Base, input: &Value, cwd: &str, disk: &Disk) -> St
     there.or(candidates.first()).cloned().unwrap_or(here)
 }
 
+/// A path without the scheme of a local address.
+fn local(text: &str) -> &str {
+    text.strip_prefix("file://").unwrap_or(text)
+}
+
+/// The command of a tool that is a shell.
+fn command(name: &str, input: &Value) -> Option<String> {
+    if !words(name).iter().any(|word| SHELLS.contains(&word.as_str())) {
+        return None;
+    }
+    let field = COMMANDS.iter().find_map(|field| input.get(*field).and_then(Value::as_str));
+    let mut text = field?.to_owned();
+    for arg in input.get("args").and_then(Value::as_array).into_iter().flatten() {
+        text.push(' ');
+        text.push_str(&quoted(arg.as_str().unwrap_or_default()));
+    }
+    Some(text)
+}
+
 /// Where a command runs.
 fn place(input: &Value, cwd: &str) -> String {
     let named = PLACES.iter().find_map(|field| input.get(*field)).and_then(Value::as_str);
@@ -297,12 +338,21 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Whether an unknown tool's name says that it reads: it begins with such a word and has none that
-/// writes (`search_and_replace` does).
+/// Whether an unknown tool's name says that it reads: it begins with such a word, its subject put
+/// aside (`git_status`), and has none that writes (`search_and_replace` does).
 fn only_reads(tool: &str) -> bool {
+    let words = words(tool);
+    let subject = words.first().is_some_and(|word| SUBJECTS.contains(&word.as_str()));
+    let first = words.get(usize::from(subject));
+    first.is_some_and(|word| READERS.contains(&word.as_str()))
+        && !words.iter().any(|word| WRITERS.contains(&word.as_str()))
+}
+
+/// The words of a name in any of the usual spellings.
+fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut before = ' ';
-    for c in tool.chars() {
+    for c in name.chars() {
         let begins = c.is_ascii_uppercase() && before.is_ascii_lowercase();
         if begins || !c.is_ascii_alphanumeric() {
             words.push(String::new());
@@ -315,8 +365,7 @@ fn only_reads(tool: &str) -> bool {
         before = c;
     }
     words.retain(|word| !word.is_empty());
-    let first = words.first().is_some_and(|word| READERS.contains(&word.as_str()));
-    first && !words.iter().any(|word| WRITERS.contains(&word.as_str()))
+    words
 }
 
 /// All strings in a value, bounded.
@@ -343,7 +392,15 @@ mod tests {
 
     #[test]
     fn a_name_that_begins_with_reading_may_still_write() {
-        for tool in ["read_file", "getSymbols", "list-directory", "directory_tree", "searchCode"] {
+        for tool in [
+            "read_file",
+            "getSymbols",
+            "list-directory",
+            "directory_tree",
+            "searchCode",
+            "git_status",
+            "file_info",
+        ] {
             assert!(only_reads(tool), "{tool}");
         }
         for tool in [
@@ -353,6 +410,7 @@ mod tests {
             "treeify",
             "statement",
             "log_write",
+            "git_commit",
         ] {
             assert!(!only_reads(tool), "{tool}");
         }
@@ -372,14 +430,12 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_there_once_and_writes_something() {
+    fn every_row_is_there_once() {
         let mut names: Vec<&str> = ROWS.iter().map(|row| row.tool).collect();
-        names.extend(SHELLS.iter().map(|(tool, _)| *tool));
         names.extend(GIT.iter().map(|(tool, ..)| *tool));
         let all = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all);
-        assert!(ROWS.iter().all(|row| !row.writes.is_empty() || !row.removes.is_empty()));
     }
 }

@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::input::{Payload, PayloadError};
@@ -74,12 +73,20 @@ pub fn effects(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, Payloa
     }
 }
 
-fn parse<'p, T: Deserialize<'p>>(input: Option<&'p RawValue>) -> Result<Option<T>, PayloadError> {
+/// A tool's input, when it has one.
+pub(super) fn parse<'p, T: Deserialize<'p>>(
+    input: Option<&'p RawValue>,
+) -> Result<Option<T>, PayloadError> {
     input.map(|raw| serde_json::from_str(raw.get()).map_err(PayloadError::Json)).transpose()
 }
 
 /// A path of a tool's input: relative ones stand on the event's directory, `~` is the user's home.
-fn path(payload: &Payload<'_>, text: &str, disk: &Disk, follow: Follow) -> Option<AbsPath> {
+pub(super) fn path(
+    payload: &Payload<'_>,
+    text: &str,
+    disk: &Disk,
+    follow: Follow,
+) -> Option<AbsPath> {
     if text.is_empty() {
         return None;
     }
@@ -206,6 +213,8 @@ fn read(text: &str, cwd: &str, disk: &Disk, shown: fn(&shell::Invocation) -> Str
 }
 
 fn mcp(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
-    let Some(input) = parse::<Value>(payload.tool_input)? else { return Ok(Vec::new()) };
+    let Some(input) = parse::<serde_json::Value>(payload.tool_input)? else {
+        return Ok(Vec::new());
+    };
     Ok(mcp::effects(payload.tool(), &input, &payload.cwd, disk))
 }

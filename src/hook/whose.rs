@@ -77,8 +77,10 @@ impl Gather<'_, '_, '_> {
             self.branch_user(root, branch)?.map_or(Ownership::Own, Ownership::Others)
         } else {
             match self.asked.head(&root.path) {
+                // Until git has told, it counts as theirs: only a refusal is looked into.
                 None => {
                     out.needs.push(Need::Head(root.path.clone()));
+                    out.facts.head_owner.push((root.path.clone(), Ownership::Unknown(other)));
                     return Ok(());
                 }
                 Some(sha) => {

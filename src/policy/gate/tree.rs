@@ -109,12 +109,12 @@ pub(in crate::policy) fn history(effect: &Effect, facts: &Facts) -> Option<Denia
     };
     let (_, owner) = facts.head_owner.iter().find(|(r, _)| r == root)?;
     match owner {
-        Ownership::Others(holder) => Some(Denial {
+        Ownership::Others(holder) | Ownership::Unknown(holder) => Some(Denial {
             holder: Some((holder.clone(), Basis::Custody)),
             detail: Some("the commit at HEAD is theirs".to_owned()),
             ..deny(effect, Some(root), None)
         }),
-        Ownership::Own | Ownership::Unknown(_) => None,
+        Ownership::Own => None,
     }
 }
 

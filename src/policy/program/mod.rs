@@ -8,6 +8,7 @@
 mod archive;
 mod awk;
 mod carrier;
+mod cmdlet;
 mod code;
 mod copy;
 #[cfg(test)]

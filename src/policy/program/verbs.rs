@@ -3,8 +3,8 @@
 
 use super::git::GitCall;
 use super::{
-    Call, archive, awk, carrier, copy, edit, fetch, find, format, git, interpreter, meta, operator,
-    patch, recipe, remove, sed, sync, vim, write,
+    Call, archive, awk, carrier, cmdlet, copy, edit, fetch, find, format, git, interpreter, meta,
+    operator, patch, recipe, remove, sed, sync, vim, write,
 };
 use crate::policy::facts::Effect;
 
@@ -104,6 +104,7 @@ const PROGRAMS: &[&[Verb]] = &[
     find::ROWS,
     format::ROWS,
     carrier::ROWS,
+    cmdlet::ROWS,
     operator::ROWS,
     git::PROGRAMS,
 ];

@@ -240,7 +240,7 @@ fn multiplied() -> Vec<String> {
         format!("parallel ls {} ::: '{long}'", each("{}")),
         format!("find . {}", each("-exec ls {} ';' ")),
         format!("{} (ls); {}", each("a=1; "), each("(b=1); ")),
-        (0..8000).fold(String::new(), |all, n| all + &format!("v{n}=1; ")) + &each("(v1=2); "),
+        (0..8000).map(|n| format!("v{n}=1; ")).collect::<Vec<_>>().concat() + &each("(v1=2); "),
         "> f; ".to_owned() + &each("echo a >> f; "),
         each("cd a; "),
         each("pushd a; "),

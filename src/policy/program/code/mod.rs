@@ -126,6 +126,11 @@ pub(super) fn foreign(call: &Call<'_>, text: &str, arguments: &[Arg]) -> Vec<Eff
     });
     let mut out: Vec<Effect> =
         said.flat_map(|text| nested::shell(call, text, call.place.dir)).collect();
+    // `spawn rm x`, `exec rm x`: expect's and tcl's own way.
+    let steps = text.split(['\n', ';']).map(str::trim);
+    let started =
+        steps.filter_map(|s| s.strip_prefix("spawn ").or_else(|| s.strip_prefix("exec ")));
+    out.extend(started.flat_map(|command| nested::shell(call, command, call.place.dir)));
     let lower = text.to_lowercase();
     if WRITING.iter().any(|word| lower.contains(word)) {
         let signs = |c: char| c.is_whitespace() || "()[]{}'\",;".contains(c);
@@ -150,14 +155,16 @@ const WRITING: &[&str] = &[
     "add-content",
     "clear-content",
     "out-file",
-    "-item",
+    "remove-item",
+    "move-item",
+    "copy-item",
+    "rename-item",
+    "new-item",
     "\"w",
     "'w",
     "\"a\"",
     "system",
     "shell",
-    "exec",
-    "spawn",
     "save",
     "copy",
     "move",
