@@ -9,6 +9,8 @@
     reason = "a benchmark runs processes and prints a table"
 )]
 
+mod sample;
+
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -18,11 +20,8 @@ use std::time::{Duration, Instant};
 use octo::fence::ticket::{self, Run, Ticket};
 use octo::fence::{GitWrite, Level};
 use octo::kernel::home::Home;
-use octo::kernel::store::{
-    Kernel, LaneRow, Make, OPERATOR_PATIENCE, PresenceRow, ProcessRow, State, Vouched,
-};
+use octo::kernel::store::{Kernel, Make, OPERATOR_PATIENCE, PresenceRow};
 use octo::kernel::{beat, clock};
-use octo::policy::facts::Kind;
 use octo::policy::lane::{AbsPath, Pid};
 
 /// Pairs of each case.
@@ -70,55 +69,22 @@ impl Stage {
         }
         kernel
             .transact(|tx| {
-                let now = tx.now();
                 for name in them {
                     let pid = Pid::new(name).unwrap();
-                    tx.put_process(&ProcessRow {
-                        pid: pid.clone(),
-                        parent: None,
-                        session: pid.clone(),
-                        kind: Kind::Session,
-                        agent_type: None,
-                        cwd: None,
-                        root: None,
-                        transcript: None,
-                        client: None,
-                        vouched: Vouched::No,
-                        place: tx.place().clone(),
-                        state: State::Open,
-                        reason: None,
-                        heir: None,
-                        mode: None,
-                        started: now.tick,
-                        started_unix: now.unix,
-                        seen: now.tick,
-                        background: false,
-                        denials: 0,
-                        last_denied: None,
-                        in_a_row: 0,
-                        last_call: None,
-                        waits_for: None,
-                        turn: 0,
-                    })?;
+                    let row = sample::session(tx, &pid);
+                    tx.put_process(&row)?;
                     tx.put_presence(&PresenceRow {
                         root: root.clone(),
                         session: pid,
-                        since: now.tick,
+                        since: tx.now().tick,
                         wrote: true,
                         forked: None,
                     })?;
                 }
+                let them = Pid::new("them").unwrap();
                 for n in 0..holds {
-                    tx.put_lane(&LaneRow {
-                        path: root.join(format!("held/{n}.rs")),
-                        root: Some(root.clone()),
-                        holder: Pid::new("them").unwrap(),
-                        claimed: now.tick,
-                        written: None,
-                        identity: None,
-                        call: None,
-                        family: false,
-                    })?;
+                    let row = sample::lane(tx, &root, &format!("held/{n}.rs"), &them);
+                    tx.put_lane(&row)?;
                 }
                 Ok(())
             })

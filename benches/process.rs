@@ -9,16 +9,16 @@
     reason = "a benchmark runs processes and prints a table"
 )]
 
+mod sample;
+
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use octo::kernel::clock;
 use octo::kernel::home::Home;
-use octo::kernel::store::{Kernel, LaneRow, Make, OPERATOR_PATIENCE, ProcessRow, State, Vouched};
-use octo::policy::facts::Kind;
+use octo::kernel::store::{Kernel, Make, OPERATOR_PATIENCE};
 use octo::policy::lane::{AbsPath, Pid};
 
 /// Runs of each case alone.
@@ -27,6 +27,15 @@ const RUNS: usize = 400;
 const ROUNDS: usize = 12;
 /// Processes at once.
 const AT_ONCE: usize = 64;
+
+/// How a hook is started.
+#[derive(Clone, Copy)]
+enum How {
+    /// As it is.
+    Bare,
+    /// Through a shell, as PreToolUse is wired.
+    Shell,
+}
 
 struct Stage {
     home: PathBuf,
@@ -86,57 +95,27 @@ impl Stage {
         let root = AbsPath::new(fs::canonicalize(&self.repo).unwrap()).unwrap();
         kernel
             .transact(|tx| {
-                let now = tx.now();
-                for n in 0..lanes.min(1000) {
-                    let pid = Pid::new(&format!("crowd-{n}")).unwrap();
-                    tx.put_process(&ProcessRow {
-                        pid: pid.clone(),
-                        parent: None,
-                        session: pid,
-                        kind: Kind::Session,
-                        agent_type: None,
-                        cwd: None,
-                        root: None,
-                        transcript: None,
-                        client: None,
-                        vouched: Vouched::No,
-                        place: tx.place().clone(),
-                        state: State::Open,
-                        reason: None,
-                        heir: None,
-                        mode: None,
-                        started: now.tick,
-                        started_unix: now.unix,
-                        seen: now.tick,
-                        background: false,
-                        denials: 0,
-                        last_denied: None,
-                        in_a_row: 0,
-                        last_call: None,
-                        waits_for: None,
-                        turn: 0,
-                    })?;
+                let pids: Vec<Pid> =
+                    (0..lanes.min(1000)).filter_map(|n| Pid::new(&format!("crowd-{n}"))).collect();
+                for pid in &pids {
+                    let row = sample::session(tx, pid);
+                    tx.put_process(&row)?;
                 }
-                for n in 0..lanes {
-                    tx.put_lane(&LaneRow {
-                        path: root.join(format!("crowd/{}/{n}.rs", n % 100)),
-                        root: Some(root.clone()),
-                        holder: Pid::new(&format!("crowd-{}", n % 1000)).unwrap(),
-                        claimed: now.tick,
-                        written: None,
-                        identity: None,
-                        call: None,
-                        family: false,
-                    })?;
+                for (n, pid) in (0..lanes).zip(pids.iter().cycle()) {
+                    let row = sample::lane(tx, &root, &format!("crowd/{}/{n}.rs", n % 100), pid);
+                    tx.put_lane(&row)?;
                 }
                 Ok(())
             })
             .unwrap();
-        let _ = clock::now();
     }
 
-    fn command(&self, program: &Path, input: &Path) -> Command {
-        let mut command = Command::new(program);
+    /// A call as the client makes it: `how` says whether through the shell of the wiring.
+    fn command(&self, program: &Path, input: &Path, how: How) -> Command {
+        let mut command = match how {
+            How::Bare => Command::new(program),
+            How::Shell => Command::new("/bin/sh"),
+        };
         command
             .env_clear()
             .env("HOME", &self.home)
@@ -145,15 +124,19 @@ impl Stage {
             .stdin(File::open(input).unwrap())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        if program.ends_with("true") {
-            return command;
-        }
-        command.args(["octo-hook", "PreToolUse"]);
+        match how {
+            How::Shell => {
+                let line = format!("{} octo-hook PreToolUse || exit 2", program.display());
+                command.args(["-c", &line])
+            }
+            How::Bare if program.ends_with("true") => &mut command,
+            How::Bare => command.args(["octo-hook", "PreToolUse"]),
+        };
         command
     }
 
-    fn time(&self, program: &Path, input: &Path) -> Duration {
-        let mut command = self.command(program, input);
+    fn time(&self, program: &Path, input: &Path, how: How) -> Duration {
+        let mut command = self.command(program, input, how);
         let began = Instant::now();
         command.status().unwrap();
         began.elapsed()
@@ -179,11 +162,11 @@ fn at(times: &mut [Duration], share: f64) -> f64 {
 }
 
 /// One case alone: pairs of a hook and `/bin/true`.
-fn alone(stage: &Stage, name: &str, inputs: &[PathBuf], octo: &Path) {
+fn alone(stage: &Stage, name: &str, inputs: &[PathBuf], octo: &Path, how: How) {
     let (mut ours, mut base) = (Vec::new(), Vec::new());
     for n in 0..RUNS {
-        base.push(stage.time(Path::new("/bin/true"), &inputs[0]));
-        ours.push(stage.time(octo, &inputs[n % inputs.len()]));
+        base.push(stage.time(Path::new("/bin/true"), &inputs[0], How::Bare));
+        ours.push(stage.time(octo, &inputs[n % inputs.len()], how));
     }
     let (median, p99) = (at(&mut ours, 0.5), at(&mut ours, 0.99));
     let (m, p) = (at(&mut base, 0.5), at(&mut base, 0.99));
@@ -203,7 +186,7 @@ fn crowd(stage: &Stage, name: &str, inputs: &[PathBuf], octo: &Path) {
                         let barrier = &barrier;
                         scope.spawn(move || {
                             barrier.wait();
-                            stage.time(program, input)
+                            stage.time(program, input, How::Bare)
                         })
                     })
                     .collect();
@@ -236,13 +219,13 @@ fn main() {
     for lanes in [0, 10_000] {
         let mut stage = Stage::new(&format!("{lanes}"));
         let seen = stage.bash("a1", "true");
-        stage.time(&octo, &seen);
+        stage.time(&octo, &seen, How::Bare);
         let mine = stage.write("a1", "mine.rs");
-        stage.time(&octo, &mine);
+        stage.time(&octo, &mine, How::Bare);
         let rival = stage.bash("a3", "true");
-        stage.time(&octo, &rival);
+        stage.time(&octo, &rival, How::Bare);
         let theirs = stage.write("a2", "theirs.rs");
-        stage.time(&octo, &theirs);
+        stage.time(&octo, &theirs, How::Bare);
         if lanes > 0 {
             stage.crowd(lanes);
         }
@@ -250,16 +233,17 @@ fn main() {
             "| alone, {lanes} lanes of others | median / true | p99 / true | median |\n|---|---|---|---|"
         );
         let nothing = vec![stage.bash("a1", "ls -la && git status --short")];
-        alone(&stage, "nothing to decide", &nothing, &octo);
+        alone(&stage, "nothing to decide", &nothing, &octo, How::Bare);
+        alone(&stage, "the same, wired through a shell", &nothing, &octo, How::Shell);
         let held = vec![stage.write("a1", "mine.rs")];
-        alone(&stage, "allowed, path held by me", &held, &octo);
+        alone(&stage, "allowed, path held by me", &held, &octo, How::Bare);
         let first: Vec<_> = (0..RUNS).map(|n| stage.write("a1", &format!("new/{n}.rs"))).collect();
-        alone(&stage, "first claim", &first, &octo);
+        alone(&stage, "first claim", &first, &octo, How::Bare);
         let denied: Vec<_> = (0..RUNS).map(|_| stage.write("a3", "theirs.rs")).collect();
-        alone(&stage, "denial", &denied, &octo);
+        alone(&stage, "denial", &denied, &octo, How::Bare);
         let long = long_command();
         let long = vec![stage.bash("a1", &long)];
-        alone(&stage, "6 KB of bash, nothing to decide", &long, &octo);
+        alone(&stage, "6 KB of bash, nothing to decide", &long, &octo, How::Bare);
         println!(
             "\n| 64 at once, {lanes} lanes of others | p99 | p99 of 64 × true | ratio |\n|---|---|---|---|"
         );

@@ -1,6 +1,8 @@
 //! The record of a process: one JSON object a line, each sealed with a digest of the line before
 //! it. Pure: formats, checks and folds lines; the files belong to `kernel::log`.
 
+mod segments;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -8,15 +10,20 @@ use sha2::{Digest, Sha256};
 
 use crate::policy::verdict::{Note, What};
 
+pub use segments::{Part, read_all};
+
+/// The reason on lines with which a new segment says again what holds.
+pub const CARRIED: &str = "carried over";
+
 /// Bytes of the digest that are written.
 const SEAL: usize = 16;
-/// What the first line of a journal is chained to.
+/// What the first line of a segment is chained to.
 pub const GENESIS: &str = "00000000000000000000000000000000";
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Counts from 1 in each journal.
+    /// Counts from 1 in each segment of a journal.
     pub seq: u64,
     /// Seconds since 1970.
     pub at: u64,
@@ -56,10 +63,14 @@ pub fn seal(entry: &Entry) -> Option<(String, String)> {
     let mut text = serde_json::to_string(entry).ok()?;
     let seal = digest(&text);
     text.pop();
-    text.push_str(",\"seal\":\"");
-    text.push_str(&seal);
-    text.push_str("\"}\n");
+    text.push_str(&end_of_line(&seal));
     Some((text, seal))
+}
+
+/// How a line with this seal ends.
+#[must_use]
+pub fn end_of_line(seal: &str) -> String {
+    format!(",\"seal\":\"{seal}\"}}\n")
 }
 
 fn digest(text: &str) -> String {
@@ -95,8 +106,10 @@ pub struct Read {
     pub entries: Vec<Entry>,
     /// What does not.
     pub flaws: Vec<Flaw>,
-    /// A last line that was never acknowledged: a crash, not a forgery.
-    pub unacknowledged: bool,
+    /// Lines at the end that were never acknowledged, whole or torn: a crash, not a forgery.
+    pub unsure: usize,
+    /// The seal of the last line that holds.
+    pub seal: String,
 }
 
 /// Reads a journal and checks its chain against what the table acknowledged.
@@ -116,7 +129,7 @@ pub fn read(text: &str, acknowledged: Option<&Head>) -> Read {
             Some((entry, its)) if entry.prev == seal && entry.seq == seq + 1 => {
                 seal = its;
                 seq = entry.seq;
-                out.unacknowledged |= begins >= acknowledged_bytes;
+                out.unsure += usize::from(begins >= acknowledged_bytes);
                 out.entries.push(entry);
             }
             Some((entry, its)) => {
@@ -127,13 +140,14 @@ pub fn read(text: &str, acknowledged: Option<&Head>) -> Read {
                 out.entries.push(entry);
             }
             None if begins >= acknowledged_bytes && !line.ends_with('\n') => {
-                out.unacknowledged = true;
+                out.unsure += 1;
             }
             None => {
                 out.flaws.push(Flaw { line: number, what: "edited or not ours".to_owned() });
             }
         }
     }
+    out.seal = seal;
     if let Some(head) = acknowledged {
         if offset < head.bytes {
             let what = format!("cut: {} bytes of {} are there", offset, head.bytes);
@@ -190,6 +204,11 @@ pub struct Life {
     pub at: u64,
 }
 
+/// Whether a line says again what an earlier segment may say better.
+fn is_carried(entry: &Entry) -> bool {
+    entry.note.reason.as_deref() == Some(CARRIED)
+}
+
 impl Replay {
     /// Folds one entry in. Entries of several journals must come in order of time.
     pub fn fold(&mut self, entry: &Entry) {
@@ -216,12 +235,16 @@ impl Replay {
             What::Claim => {
                 life.ended = false;
                 if let Some(path) = target {
-                    self.lanes.insert((path, entry.pid.clone()), claimed);
+                    let key = (path, entry.pid.clone());
+                    let known = self.lanes.remove(&key).filter(|_| is_carried(entry));
+                    self.lanes.insert(key, known.unwrap_or(claimed));
                 }
             }
             What::Confirm => {
                 if let Some(path) = target {
-                    self.custody.insert(path, claimed);
+                    let known = self.custody.remove(&path);
+                    let known = known.filter(|c| is_carried(entry) && c.pid == entry.pid);
+                    self.custody.insert(path, known.unwrap_or(claimed));
                 }
             }
             What::Release | What::Expire => self.release(&entry.pid, target.as_deref(), entry),
@@ -305,7 +328,7 @@ mod tests {
         let second = line(&mut head, What::Claim, "/b");
         let torn = format!("{first}{}", &second[..second.len() / 2]);
         let read = read(&torn, Some(&acknowledged));
-        assert!(read.flaws.is_empty() && read.unacknowledged);
+        assert!(read.flaws.is_empty() && read.unsure == 1);
     }
 
     #[test]

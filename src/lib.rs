@@ -77,14 +77,13 @@ pub mod worktree;
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::ExitCode;
 
 use applet::Run;
 
 /// Runs the applet that `args` name: by the name the program was called under, else by its first
 /// argument.
 #[must_use]
-pub fn start(args: Vec<OsString>) -> ExitCode {
+pub fn start(args: Vec<OsString>) -> u8 {
     let name = args.first().map(Path::new).and_then(Path::file_name).and_then(|n| n.to_str());
     let called = name.and_then(applet::find);
     let named = args.get(1).and_then(|a| a.to_str()).and_then(applet::find);

@@ -1,7 +1,6 @@
-//! argv → applet → exit code.
+//! argv → applet → exit code. Entered as the C runtime enters a program: what Rust's own start
+//! prepares, the shield prepares better, and a hook pays for both.
+#![cfg_attr(not(test), no_main)]
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    octo::start(std::env::args_os().collect())
-}
+#[cfg(not(test))]
+octo::program!(octo::start);

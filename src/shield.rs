@@ -7,9 +7,10 @@
 )]
 
 use std::cell::UnsafeCell;
-use std::io::Write;
+use std::ffi::{CStr, OsStr, OsString, c_char, c_int};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::panic::{self, UnwindSafe};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use crate::applet::OnError;
@@ -86,6 +87,67 @@ extern "C" fn on_exit() {
     }
 }
 
+/// The program's entry, as the C runtime calls it.
+#[macro_export]
+macro_rules! program {
+    ($start:path) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn main(
+            count: std::ffi::c_int,
+            words: *const *const std::ffi::c_char,
+        ) -> std::ffi::c_int {
+            // SAFETY: only the C runtime calls this, with its own arguments.
+            unsafe { $crate::shield::enter(count, words, $start) }
+        }
+    };
+}
+
+/// Runs the program on the arguments of the C runtime and gives its exit code.
+///
+/// # Safety
+/// `words` must hold `count` C strings that outlive the call.
+#[must_use]
+pub unsafe fn enter(
+    count: c_int,
+    words: *const *const c_char,
+    start: fn(Vec<OsString>) -> u8,
+) -> c_int {
+    fill_streams();
+    // SAFETY: ignoring takes no handler. A closed pipe is an error to report, not a death.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    let word = |n| {
+        // SAFETY: the caller vouches for `count` strings.
+        let word = unsafe { CStr::from_ptr(*words.add(n)) };
+        OsStr::from_bytes(word.to_bytes()).to_owned()
+    };
+    let args = (0..usize::try_from(count).unwrap_or(0)).map(word).collect();
+    let code = panic::catch_unwind(|| start(args)).unwrap_or(101);
+    // What could not be written has been said by the code.
+    drop(io::stdout().flush());
+    c_int::from(code)
+}
+
+/// A standard stream that the caller closed becomes `/dev/null`: else the next file we open would
+/// be taken for it, and a denial be written into the table.
+fn fill_streams() {
+    let mut streams = [0, 1, 2].map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
+    // SAFETY: the pointer and count are those of one live array.
+    let looked = unsafe { libc::poll(streams.as_mut_ptr(), 3, 0) };
+    for stream in streams {
+        if looked >= 0 && stream.revents & libc::POLLNVAL == 0 {
+            continue;
+        }
+        // SAFETY: fcntl and open take plain numbers and one literal.
+        let there = unsafe {
+            libc::fcntl(stream.fd, libc::F_GETFD) != -1
+                || libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) != -1
+        };
+        if !there {
+            leave(2);
+        }
+    }
+}
+
 /// Puts the envelope up: from here on a failure is a denial (or a report).
 pub fn raise(on_error: OnError, budget_ms: u32) {
     FAIL.store(if on_error == OnError::Deny { 2 } else { 1 }, Ordering::SeqCst);
@@ -139,7 +201,7 @@ pub struct Reply {
 }
 
 /// Runs a hook inside the envelope and writes its reply.
-pub fn seal(work: impl FnOnce() -> Reply + UnwindSafe) -> ExitCode {
+pub fn seal(work: impl FnOnce() -> Reply + UnwindSafe) -> u8 {
     panic::set_hook(Box::new(|info| {
         let place =
             info.location().map_or(String::new(), |l| format!(" at {}:{}", l.file(), l.line()));
@@ -162,8 +224,8 @@ pub fn seal(work: impl FnOnce() -> Reply + UnwindSafe) -> ExitCode {
     if !reply.stderr.is_empty() {
         say(&reply.stderr);
     }
-    let written = std::io::stdout().write_all(reply.stdout.as_bytes());
-    let flushed = std::io::stdout().flush();
+    let written = io::stdout().write_all(reply.stdout.as_bytes());
+    let flushed = io::stdout().flush();
     // A denial stands by its exit code alone; words for the model that did not arrive are lost,
     // which blocks nobody.
     drop((written, flushed));

@@ -4,15 +4,14 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::machine::Machine;
-use crate::support::puppet::Puppet;
+use crate::support::place::Pair;
 use crate::support::reply::Verdict;
-use crate::support::repo::Repo;
 
 /// What becomes of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +21,10 @@ enum Damage {
     Empty,
     Text,
     NewerSchema,
+    /// A table of another program, which knows no version.
+    Foreign,
+    /// The same, with the number of our own.
+    Namesake,
     Directory,
     Pipe,
     Gone,
@@ -29,12 +32,14 @@ enum Damage {
 
 #[expect(clippy::disallowed_types, reason = "damage is done to the table itself")]
 impl Damage {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Overwritten,
         Self::Truncated,
         Self::Empty,
         Self::Text,
         Self::NewerSchema,
+        Self::Foreign,
+        Self::Namesake,
         Self::Directory,
         Self::Pipe,
         Self::Gone,
@@ -53,6 +58,15 @@ impl Damage {
                 made.execute("UPDATE meta SET v = '9999' WHERE k = 'reader'", []).unwrap();
                 made.pragma_update(None, "user_version", 9_999).unwrap();
             }
+            Self::Foreign | Self::Namesake => {
+                fs::remove_file(table).unwrap();
+                let made = rusqlite::Connection::open(table).unwrap();
+                made.execute_batch("CREATE TABLE lanes_of_a_pool(swimmer TEXT)").unwrap();
+                if self == Self::Namesake {
+                    let ours = octo::kernel::schema::STEPS.len();
+                    made.pragma_update(None, "user_version", ours).unwrap();
+                }
+            }
             Self::Directory => {
                 fs::remove_file(table).unwrap();
                 fs::create_dir(table).unwrap();
@@ -67,44 +81,11 @@ impl Damage {
     }
 }
 
-struct Pair {
-    machine: Machine,
-    repo: Repo,
-}
-
-impl Pair {
-    /// A holder of `a.txt`, and somebody who wants it.
-    fn meet() -> Self {
-        let machine = Machine::gates_only();
-        let repo = machine.repo("app", &[("a.txt", "a\n"), ("b.txt", "b\n")]);
-        let pair = Self { machine, repo };
-        pair.holder().start();
-        pair.holder().holds(&pair.repo.at("a.txt"), "held\n");
-        pair
-    }
-
-    fn holder(&self) -> Puppet<'_> {
-        self.machine.session("holder", &self.repo.root)
-    }
-
-    fn other(&self) -> Puppet<'_> {
-        self.machine.session("other", &self.repo.root)
-    }
-
-    fn wanted(&self) -> Value {
-        json!({ "file_path": self.repo.at("a.txt"), "content": "x" })
-    }
-
-    fn table(&self) -> PathBuf {
-        self.machine.kernel().join("table.sqlite")
-    }
-}
-
 #[test]
 fn a_damaged_table_never_lets_a_live_lane_go() {
     for damage in Damage::ALL {
         let pair = Pair::meet();
-        damage.happen(&pair.table());
+        damage.happen(&pair.place.kernel("table.sqlite"));
         let reply = pair.other().ask("Write", &pair.wanted());
         let Verdict::Deny(reason) = reply.verdict() else { panic!("{damage:?} opened the lane") };
         let told = reason.contains("holder") || reason.contains("octo doctor");
@@ -116,8 +97,8 @@ fn a_damaged_table_never_lets_a_live_lane_go() {
 fn repair_brings_the_live_lanes_back_from_the_journals() {
     for damage in Damage::ALL.into_iter().filter(|damage| *damage != Damage::NewerSchema) {
         let pair = Pair::meet();
-        damage.happen(&pair.table());
-        let repaired = pair.machine.operator(&["doctor", "--repair"]);
+        damage.happen(&pair.place.kernel("table.sqlite"));
+        let repaired = pair.place.machine.operator(&["doctor", "--repair"]);
         assert_ne!(repaired.code, Some(101), "{damage:?}: {repaired:?}");
         let reply = pair.other().ask("Write", &pair.wanted());
         let Verdict::Deny(reason) = reply.verdict() else { panic!("{damage:?} lost the lane") };
@@ -145,7 +126,7 @@ fn a_lone_user_is_not_locked_out_by_damage() {
 #[test]
 fn a_lock_that_is_never_let_go_is_a_denial_in_time() {
     let pair = Pair::meet();
-    let lock = fs::File::create(pair.machine.kernel().join("table.lock")).unwrap();
+    let lock = fs::File::create(pair.place.machine.kernel().join("table.lock")).unwrap();
     lock.lock().unwrap();
     let reply = pair.other().ask("Write", &pair.wanted());
     assert!(reply.rule().starts_with("gate."), "{reply:?}");
@@ -210,7 +191,7 @@ fn an_event_that_disagrees_with_the_wiring_is_refused() {
 fn a_closed_stdout_still_denies_by_the_exit_code() {
     let pair = Pair::meet();
     let payload = pair.other().question("Write", &pair.wanted()).to_string();
-    let mut hook = pair.machine.command("octo-hook");
+    let mut hook = pair.place.machine.command("octo-hook");
     hook.arg("PreToolUse").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = hook.spawn().unwrap();
     drop(child.stdout.take());

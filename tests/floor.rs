@@ -21,6 +21,11 @@ const REFUSED: &[&str] = &[
     "touch {K}/beat/me",
     "mv {K} /tmp/gone",
     "ln -sf /dev/null {K}/table.sqlite",
+    "ln {K}/table.sqlite innocent.db",
+    "ln -f {K}/journal/me.jsonl docs/a.md",
+    "link {K}/table.sqlite innocent.db",
+    "cp -l {K}/table.sqlite innocent.db",
+    "cp -al {K} innocent",
     "sqlite3 {K}/table.sqlite 'delete from lane'",
     "python3 -c \"import sqlite3; sqlite3.connect('{K}/table.sqlite').execute('delete from lane')\"",
     "truncate -s 0 {K}/table.sqlite",
@@ -60,6 +65,8 @@ const REFUSED: &[&str] = &[
 
 const PASSES: &[&str] = &[
     "ls -la {K}",
+    "cp {K}/table.sqlite /tmp/look.db",
+    "ln -s {K} look",
     "cat {K}/journal/me.jsonl",
     "octo ps",
     "octo ps --json",
@@ -154,6 +161,43 @@ fn a_write_to_state_wiring_or_configuration_is_refused_by_every_tool() {
             assert!(reply.rule().starts_with("floor."), "{tool}: {reply:?}");
         }
     }
+}
+
+#[test]
+fn a_second_name_of_the_kernels_files_is_known_by_what_it_is() {
+    let home = Home::installed();
+    let me = home.machine.session("me", &home.app());
+    let kernel = home.machine.kernel();
+    // Made by somebody no hook saw.
+    for (own, name) in [("table.sqlite", "notes.db"), ("journal/me.jsonl", "notes.txt")] {
+        let second = home.app().join(name);
+        fs::hard_link(kernel.join(own), &second).unwrap();
+        let write = json!({ "file_path": second, "content": "x" });
+        assert_eq!(me.ask("Write", &write).rule(), "floor.state", "{own}");
+        for command in [format!("echo x > {name}"), format!("truncate -s 0 {name}")] {
+            let said = me.ask("Bash", &json!({ "command": command, "description": "x" }));
+            assert_eq!(said.rule(), "floor.state", "{command}");
+        }
+    }
+    // Files that merely have two names are nobody's business.
+    fs::hard_link(home.app().join("docs/a.md"), home.app().join("twin.md")).unwrap();
+    let write = json!({ "file_path": home.app().join("twin.md"), "content": "x" });
+    assert!(!me.ask("Write", &write).denied());
+
+    let found = home.machine.operator(&["doctor", "--json"]);
+    assert!(found.stdout.contains("kernel.links"), "{found:?}");
+    home.machine.operator(&["doctor", "--fix"]);
+    fs::write(home.app().join("notes.db"), "broken").unwrap();
+    let found = home.machine.operator(&["doctor", "--json"]);
+    assert!(!found.stdout.contains("kernel.links"), "{found:?}");
+    let write = json!({ "file_path": home.app().join("notes.db"), "content": "x" });
+    assert!(!me.ask("Write", &write).denied(), "it is an ordinary file now");
+    assert!(
+        me.ask("Write", &json!({ "file_path": home.app().join("new"), "content": "x" })).verdict()
+            == crate::support::reply::Verdict::Pass
+    );
+    let whole = home.machine.operator(&["replay", "--verify"]);
+    assert_eq!(whole.code, Some(0), "{whole:?}");
 }
 
 #[test]

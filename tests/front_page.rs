@@ -64,7 +64,8 @@ fn short(text: &str) -> String {
     out
 }
 
-/// The same with everything that differs from run to run made alike: ids, ages, temporary names.
+/// The same with everything that differs from run to run made alike: ids, ages, temporary names,
+/// the width of columns.
 fn alike(text: &str) -> String {
     let mut out = String::new();
     let mut run = String::new();
@@ -78,11 +79,14 @@ fn alike(text: &str) -> String {
         run.clear();
         out.push(c);
     }
-    out.trim_end().replace("# min", "# s")
+    // Columns are as wide as what stands in them.
+    let lines = out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    text.trim_end().replace("# min", "# s")
 }
 
 /// What stands between two markers of the README says this, or is made to.
-fn readme_says(marker: &str, body: &str) {
+pub(crate) fn readme_says(marker: &str, body: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let text = fs::read_to_string(&path).unwrap();
     let (begin, end) = (format!("<!-- {marker} -->\n"), format!("<!-- /{marker} -->\n"));

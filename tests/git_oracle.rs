@@ -120,6 +120,7 @@ fn seen(effects: &[Effect], root: &AbsPath) -> bool {
         | Effect::Opaque { .. }
         | Effect::Sequencer { .. } => true,
         Effect::Check { .. }
+        | Effect::Untracked { .. }
         | Effect::Meta { .. }
         | Effect::Branch { .. }
         | Effect::Worktree { .. }

@@ -3,37 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::machine::Machine;
-use crate::support::puppet::Puppet;
-use crate::support::reply::Reply;
-use crate::support::repo::Repo;
-
-struct Place {
-    machine: Machine,
-    repo: Repo,
-}
-
-impl Place {
-    fn new() -> Self {
-        let machine = Machine::gates_only();
-        let repo = machine.repo("app", &[("a.txt", "a\n"), ("b.txt", "b\n"), ("lib/c.rs", "c\n")]);
-        Self { machine, repo }
-    }
-
-    fn session(&self, id: &str) -> Puppet<'_> {
-        let session = self.machine.session(id, &self.repo.root);
-        session.start();
-        session
-    }
-
-    fn asks_for(&self, who: &Puppet<'_>, name: &str) -> Reply {
-        who.ask("Write", &json!({ "file_path": self.repo.at(name), "content": "x" }))
-    }
-}
-
-fn runs(who: &Puppet<'_>, command: &str) -> Reply {
-    who.ask("Bash", &json!({ "command": command, "description": "x" }))
-}
+use crate::support::place::{Place, runs};
 
 #[test]
 fn a_finished_agents_lane_ends_and_its_bytes_stay_its_parents() {

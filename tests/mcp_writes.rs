@@ -97,3 +97,67 @@ fn reads_and_remote_servers_pass() {
         assert!(!other.ask(tool, &input).denied(), "{tool} {input}");
     }
 }
+
+/// A shell or git in other clothes, and files named from a project's root.
+#[test]
+fn the_tools_of_real_servers_are_judged_by_what_they_do() {
+    let desk = Desk::new();
+    desk.session("holder").holds(&desk.repo.at("dir/c.txt"), "held\n");
+    desk.session("holder").holds(&desk.repo.at("a.txt"), "held\n");
+    let root = &desk.repo.root;
+    // The session's shell stands below the root that the server's paths begin in.
+    let other = desk.machine.session("other", &desk.repo.at("dir"));
+    other.start();
+    for (tool, input, refused) in [
+        ("mcp__serena__replace_content", json!({ "relative_path": "dir/c.txt" }), true),
+        ("mcp__serena__create_text_file", json!({ "relative_path": "a.txt" }), true),
+        ("mcp__serena__create_text_file", json!({ "relative_path": "dir/new.txt" }), false),
+        ("mcp__serena__rename_symbol", json!({ "relative_path": "a.txt", "new_name": "n" }), true),
+        ("mcp__serena__execute_shell_command", json!({ "command": "rm c.txt" }), true),
+        ("mcp__serena__execute_shell_command", json!({ "command": "rm a.txt", "cwd": root }), true),
+        ("mcp__serena__execute_shell_command", json!({ "command": "cat ../a.txt" }), false),
+        ("mcp__jetbrains__replace_text_in_file", json!({ "pathInProject": "dir/c.txt" }), true),
+        (
+            "mcp__jetbrains__create_new_file",
+            json!({ "projectPath": root, "pathInProject": "a.txt", "text": "x" }),
+            true,
+        ),
+        ("mcp__jetbrains__execute_terminal_command", json!({ "command": "git stash" }), true),
+        ("mcp__desktop-commander__start_process", json!({ "command": "git add -A" }), true),
+        ("mcp__desktop-commander__start_process", json!({ "command": "ls" }), false),
+        (
+            "mcp__desktop-commander__edit_block",
+            json!({ "file_path": desk.repo.at("a.txt"), "old_string": "a" }),
+            true,
+        ),
+        ("mcp__git__git_reset", json!({ "repo_path": root, "mode": "hard" }), true),
+        ("mcp__git__git_checkout", json!({ "repo_path": root, "branch_name": "main" }), true),
+        ("mcp__git__git_add", json!({ "repo_path": root, "files": ["."] }), true),
+        ("mcp__git__git_add", json!({ "repo_path": root, "files": ["b.txt"] }), false),
+        ("mcp__git__git_status", json!({ "repo_path": root }), false),
+        ("mcp__git__git_diff_unstaged", json!({ "repo_path": root }), false),
+        ("mcp__git__git_create_branch", json!({ "repo_path": root, "branch_name": "b" }), false),
+        ("mcp__prod-ssh__execute_command", json!({ "command": "git reset --hard" }), false),
+        (
+            "mcp__github__delete_file",
+            json!({ "owner": "o", "repo": "r", "path": "c.txt", "branch": "b" }),
+            false,
+        ),
+    ] {
+        let said = other.ask(tool, &input);
+        assert_eq!(said.denied(), refused, "{tool} {input}: {said:?}");
+    }
+}
+
+#[test]
+fn a_file_named_from_the_projects_root_is_claimed_there() {
+    let desk = Desk::new();
+    let below = desk.machine.session("below", &desk.repo.at("dir"));
+    below.start();
+    let create = json!({ "relative_path": "fresh.txt", "content": "x" });
+    assert!(!below.ask("mcp__serena__create_text_file", &create).denied());
+    let write = |path: &str| json!({ "file_path": desk.repo.at(path), "content": "x" });
+    let second = desk.session("second");
+    assert!(second.ask("Write", &write("fresh.txt")).denied());
+    assert!(!second.ask("Write", &write("dir/fresh.txt")).denied(), "the wrong one was claimed");
+}

@@ -351,7 +351,7 @@ fn the_command_line_answers_as_people_expect() {
     assert!(words.stdout.contains("replay"), "{words:?}");
     let pages = machine.home.join("man");
     done(&machine.run("octo", &["man", pages.to_str().unwrap()]));
-    assert!(pages.join("octo-ps.1").is_file());
+    assert!(pages.join("man1/octo-ps.1").is_file());
 }
 
 #[test]

@@ -124,7 +124,27 @@ fn a_plugin_without_its_program_is_inert_and_says_how_to_get_it() {
     }
     assert_eq!(stage.repo.content("a.txt").unwrap(), "taken\n");
     let told = stage.api.heard("work").lines("program absent");
-    assert!(told.iter().any(|line| line.contains("cargo install octo")), "{told:?}");
+    let source = told.iter().find_map(|line| {
+        let (_, rest) = line.split_once("cargo install --locked --path '")?;
+        rest.split_once("' && octo doctor --fix").map(|(source, _)| PathBuf::from(source))
+    });
+    let source = source.unwrap_or_else(|| panic!("no way to get it: {told:?}"));
+    assert!(source.join(".claude-plugin/plugin.json").is_file(), "{}", source.display());
+}
+
+#[test]
+fn doctor_opens_the_trees_to_a_client_that_has_only_the_plugin() {
+    let Some(stage) = Stage::set() else { return };
+    let settings = stage.machine.home.join(".claude/settings.json");
+    let before = fs::read_to_string(&settings).unwrap();
+    let found = stage.machine.operator(&["doctor"]);
+    assert!(found.stdout.contains("the client keeps sessions out of"), "{found:?}");
+    let mended = stage.machine.operator(&["doctor", "--fix"]);
+    assert!(mended.stdout.contains("sessions may work in"), "{mended:?}");
+    assert!(fs::read_to_string(&settings).unwrap().contains(".octorato"));
+    let gone = stage.machine.operator(&["uninstall"]);
+    assert_eq!(gone.code, Some(0), "{gone:?}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), before);
 }
 
 #[test]

@@ -17,6 +17,8 @@ const PAIRS: usize = 1_000;
 const ROUNDS: usize = 50;
 const RACERS: usize = 64;
 const KILLS: usize = 500;
+/// Steps of the lives that are cut short here and there.
+const LIVES: usize = 400;
 
 /// Paths of which any two are equal or one above the other.
 const CHAIN: [&str; 4] = ["", "/a", "/a/b", "/a/b/c.rs"];
@@ -117,6 +119,92 @@ fn killed_hooks_claim_at_most_once_and_lose_no_line() {
     }
     let verified = machine.operator(&["replay", "--verify"]);
     assert_eq!(verified.code, Some(0), "{verified:?}");
+}
+
+#[test]
+fn any_life_with_kills_leaves_one_holder_and_a_whole_record() {
+    let machine = Machine::gates_only();
+    machine.configure("isolation = \"off\"\n[retention]\njournal_kilobytes = 16\n");
+    let repo = machine.repo("app", &[("a.txt", "a\n")]);
+    let sessions: Vec<Puppet<'_>> =
+        (0..3).map(|n| machine.session(&format!("life-{n}"), &repo.root)).collect();
+    let agents = sessions.iter().map(|s| s.subagent(&format!("{}-agent", s.pid())));
+    let cast: Vec<Puppet<'_>> = sessions.iter().cloned().chain(agents).collect();
+    let mut chance = Chance(4_711);
+    for step in 0..LIVES {
+        let who = &cast[usize::try_from(chance.below(6)).unwrap()];
+        let path = repo.at(&format!("x{}", CHAIN[usize::try_from(chance.below(4)).unwrap()]));
+        let end = if who.agent.is_some() { "SubagentStop" } else { "SessionEnd" };
+        let write = who.question("Write", &write_to(&path));
+        let kill = Some(Duration::from_micros(chance.below(9_000)));
+        match chance.below(10) {
+            0..4 => drop(play(who, "PreToolUse", &write, kill)),
+            4..7 => {
+                let passed = play(who, "PreToolUse", &write, None);
+                if passed.is_some_and(|reply| !reply.denied()) {
+                    drop(play(who, "PostToolUse", &write, kill));
+                }
+            }
+            7 => drop(play(who, end, &who.payload(end, json!({ "reason": "other" })), kill)),
+            8 => drop(play(who, "Stop", &who.payload("Stop", json!({})), kill)),
+            _ => drop(who.bash("octo yield")),
+        }
+        if step % 20 == 0 {
+            one_holder_each(&machine, step);
+        }
+        if step % 80 == 0 {
+            let verified = machine.operator(&["replay", "--verify"]);
+            assert_eq!(verified.code, Some(0), "step {step}: {verified:?}");
+        }
+    }
+    // Each journal goes on once more, so that no last line is one of a killed hook.
+    for (n, who) in cast.iter().enumerate() {
+        who.holds(&repo.at(&format!("last-{n}")), "x");
+    }
+    let before = one_holder_each(&machine, LIVES);
+    assert!(before.len() >= cast.len(), "nothing is held: nothing is shown");
+    std::fs::write(machine.kernel().join("table.sqlite"), "gone").unwrap();
+    machine.operator(&["doctor", "--repair"]);
+    let after = one_holder_each(&machine, LIVES);
+    let lost: Vec<_> = before.iter().filter(|lane| !after.contains(lane)).collect();
+    assert!(lost.is_empty(), "held before, and not in the journals: {lost:#?}");
+    assert_eq!(machine.operator(&["replay", "--verify"]).code, Some(0));
+}
+
+/// Fires an event and kills its hook after a moment; its answer when it was faster.
+fn play(who: &Puppet<'_>, event: &str, payload: &Value, kill: Option<Duration>) -> Option<Reply> {
+    let mut payload = payload.clone();
+    payload["hook_event_name"] = json!(event);
+    let mut command = who.machine.command("octo-hook");
+    command.arg(event).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let path = PathBuf::new();
+    let mut runner = Runner { puppet: who.clone(), path, payload: payload.to_string(), child };
+    if let Some(moment) = kill {
+        return runner.killed_after(moment);
+    }
+    runner.go();
+    Some(runner.reply())
+}
+
+/// Lanes of live processes with their holders; no two of different holders overlap.
+#[track_caller]
+fn one_holder_each(machine: &Machine, step: usize) -> Vec<(String, String)> {
+    let told = machine.run("octo", &["ps", "--all", "--json"]);
+    let told: Value = serde_json::from_str(&told.stdout).unwrap();
+    let mut held = Vec::new();
+    for process in told["processes"].as_array().unwrap().iter().filter(|p| p["state"] == "live") {
+        let pid = process["pid"].as_str().unwrap().to_owned();
+        let lanes = process["lanes"].as_array().unwrap();
+        held.extend(lanes.iter().map(|l| (l["path"].as_str().unwrap().to_owned(), pid.clone())));
+    }
+    for (n, (one, holder)) in held.iter().enumerate() {
+        for (two, other) in &held[n + 1..] {
+            let overlap = Path::new(one).starts_with(two) || Path::new(two).starts_with(one);
+            assert!(!overlap || holder == other, "step {step}: {holder} {one}, {other} {two}");
+        }
+    }
+    held
 }
 
 fn claims(journal: &[Value]) -> String {

@@ -4,13 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::client::{Client, Launch, Mode, Pin};
 use crate::support::machine::Machine;
 use crate::support::office::{Office, on_every_client};
 use crate::support::repo::Repo;
-use crate::support::script::{Script, Step, bash, edit, gate, read, say, script, write};
+use crate::support::script::{Script, Step, bash, call, edit, gate, read, say, script, write};
 
 /// Tools that a careful mode must be told to allow.
 const ALLOWED: [&str; 4] = ["--allowedTools", "Bash", "Write", "Edit"];
@@ -41,6 +41,10 @@ fn edits_there(request: &Value) -> Vec<Step> {
 
 fn goes_there(request: &Value) -> Vec<Step> {
     there(request, |tree| vec![bash(&format!("cd {}", tree.display()))])
+}
+
+fn enters(request: &Value) -> Vec<Step> {
+    there(request, |tree| vec![call("EnterWorktree", json!({ "path": tree }))])
 }
 
 fn newcomer(name: &str, repo: &Repo) -> Script {
@@ -113,6 +117,42 @@ fn second_session(client: &Client, mode: Mode) {
     }
     assert_eq!(repo.changed_by("HEAD"), ["b.txt"]);
     assert_eq!(repo.committed("b.txt").unwrap(), "still of A");
+}
+
+#[test]
+fn a_session_that_asks_nobody_may_enter_its_tree_by_the_clients_own_tool() {
+    on_every_client(|client| {
+        let office = Office::on(Machine::new(), client, |repo| {
+            let find = json!({ "query": "select:EnterWorktree" });
+            let enters = [
+                vec![write(repo.at("own.txt"), "of B\n")],
+                vec![call("ToolSearch", find)],
+                vec![Step::From(enters)],
+                vec![Step::From(writes_there)],
+                vec![bash("git add own.txt && git commit -qm 'of B' && pwd")],
+            ];
+            let asks = [vec![write(repo.at("own.txt"), "of C\n")]];
+            vec![first(repo), script("b", enters), script("c", asks)]
+        });
+        let a = office.session("a");
+        office.api.reached("a goes on");
+        office.finished("b");
+        let heard = office.api.heard("b");
+        heard.refused(0, &["the EnterWorktree tool with the path"]);
+        // The older client has every tool at hand and no search for them.
+        for call in 2..=5 {
+            heard.ran(call);
+        }
+        let tree = PathBuf::from(heard.result(5).text.trim());
+        let own = Repo::open(&tree, &office.machine.home);
+        assert_eq!(own.changed_by("HEAD"), ["own.txt"]);
+        let c = office.launch("c").mode(Mode::AcceptEdits).args(&ALLOWED).finish();
+        c.well();
+        office.api.heard("c").refused(0, &["your own worktree is"]);
+        assert!(!office.api.heard("c").mentions("the EnterWorktree tool with the path"));
+        office.api.open("a goes on");
+        a.finish().well();
+    });
 }
 
 #[test]

@@ -5,15 +5,14 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::machine::{Machine, feed};
-use crate::support::puppet::Puppet;
+use crate::support::place::Pair;
 use crate::support::reply::{Reply, Verdict};
-use crate::support::repo::Repo;
 
 /// Events other than the one that may block.
 const OTHERS: [&str; 8] = [
@@ -27,50 +26,17 @@ const OTHERS: [&str; 8] = [
     "Stop",
 ];
 
-struct Pair {
-    machine: Machine,
-    repo: Repo,
-}
-
-impl Pair {
-    /// A holder of `a.txt`, and somebody who wants it.
-    fn meet() -> Self {
-        let machine = Machine::gates_only();
-        let repo = machine.repo("app", &[("a.txt", "a\n"), ("b.txt", "b\n")]);
-        let pair = Self { machine, repo };
-        pair.holder().start();
-        pair.holder().holds(&pair.repo.at("a.txt"), "held\n");
-        pair
-    }
-
-    fn holder(&self) -> Puppet<'_> {
-        self.machine.session("holder", &self.repo.root)
-    }
-
-    fn other(&self) -> Puppet<'_> {
-        self.machine.session("other", &self.repo.root)
-    }
-
-    fn write(&self) -> Value {
-        json!({ "file_path": self.repo.at("a.txt"), "content": "x" })
-    }
-
-    fn kernel(&self, name: &str) -> PathBuf {
-        self.machine.kernel().join(name)
-    }
-
-    /// No event but `PreToolUse` blocks, whatever is broken.
-    #[track_caller]
-    fn others_go_on(&self, what: &str) {
-        for event in OTHERS {
-            let more = json!({
-                "tool_name": "Write", "tool_input": self.write(), "tool_use_id": "t",
-                "prompt": "go", "source": "startup", "reason": "other",
-            });
-            let said = self.other().fire(event, more);
-            assert_ne!(said.code, Some(2), "{what}: {event} blocks: {said:?}");
-            assert!(!said.stdout.contains("\"block\""), "{what}: {event}: {said:?}");
-        }
+/// No event but `PreToolUse` blocks, whatever is broken.
+#[track_caller]
+fn others_go_on(pair: &Pair, what: &str) {
+    for event in OTHERS {
+        let more = json!({
+            "tool_name": "Write", "tool_input": pair.wanted(), "tool_use_id": "t",
+            "prompt": "go", "source": "startup", "reason": "other",
+        });
+        let said = pair.other().fire(event, more);
+        assert_ne!(said.code, Some(2), "{what}: {event} blocks: {said:?}");
+        assert!(!said.stdout.contains("\"block\""), "{what}: {event}: {said:?}");
     }
 }
 
@@ -124,9 +90,9 @@ fn a_hook_that_crashes_denies_and_elsewhere_reports() {
 #[test]
 fn a_hook_without_memory_denies() {
     let pair = Pair::meet();
-    let big = json!({ "file_path": pair.repo.at("a.txt"), "content": "x".repeat(30 << 20) });
+    let big = json!({ "file_path": pair.place.repo.at("a.txt"), "content": "x".repeat(30 << 20) });
     let payload = pair.other().question("Write", &big).to_string();
-    let mut shell = pair.machine.command("sh");
+    let mut shell = pair.place.machine.command("sh");
     shell.args(["-c", "ulimit -d 16384; ulimit -v 65536; exec octo-hook PreToolUse"]);
     let ended = feed(shell, payload.as_bytes());
     assert_eq!(ended.code, Some(2), "{ended:?}");
@@ -136,17 +102,17 @@ fn a_hook_without_memory_denies() {
 #[test]
 fn a_stopped_holder_of_the_lock_is_a_denial_beside_others_and_no_more() {
     let pair = Pair::meet();
-    let mut holder = pair.machine.command("flock");
-    holder.arg(pair.kernel("table.lock")).args(["sh", "-c", "echo; sleep 60"]);
+    let mut holder = pair.place.machine.command("flock");
+    holder.arg(pair.place.kernel("table.lock")).args(["sh", "-c", "echo; sleep 60"]);
     let mut holder = holder.stdout(Stdio::piped()).spawn().unwrap();
     std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut [0]).unwrap();
     signal(&holder, "-STOP");
-    let said = pair.other().ask("Write", &pair.write());
+    let said = pair.other().ask("Write", &pair.wanted());
     let looked = pair.other().ask("Bash", &json!({ "command": "ls", "description": "x" }));
-    pair.machine.silent_for("holder", 1_000);
-    let alone = pair.machine.session("alone", &pair.repo.root);
-    pair.machine.silent_for("other", 1_000);
-    let passed = alone.ask("Write", &pair.write());
+    pair.place.machine.silent_for("holder", 1_000);
+    let alone = pair.place.machine.session("alone", &pair.place.repo.root);
+    pair.place.machine.silent_for("other", 1_000);
+    let passed = alone.ask("Write", &pair.wanted());
     signal(&holder, "-CONT");
     holder.kill().unwrap();
     holder.wait().unwrap();
@@ -160,21 +126,21 @@ fn pipes_and_folders_in_place_of_any_file_deny_beside_others_in_time() {
     for name in ["table.lock", "journal/other.jsonl", "beat/other", "journal", "beat"] {
         for folder in [false, true] {
             let pair = Pair::meet();
-            let place = pair.kernel(name);
+            let place = pair.place.kernel(name);
             pipe(&place);
             if folder {
                 fs::remove_file(&place).unwrap();
                 fs::create_dir(&place).unwrap();
             }
             let what = format!("{name}, folder: {folder}");
-            let said = pair.other().ask("Write", &pair.write());
+            let said = pair.other().ask("Write", &pair.wanted());
             let empty_beats = name == "beat" && folder;
             if let Verdict::Deny(reason) = said.verdict() {
                 assert!(!reason.contains("gate.deadline"), "{what}: {reason}");
             } else {
                 assert!(empty_beats, "{what} opened the lane");
             }
-            pair.others_go_on(&what);
+            others_go_on(&pair, &what);
         }
     }
 }
@@ -183,8 +149,8 @@ fn pipes_and_folders_in_place_of_any_file_deny_beside_others_in_time() {
 fn a_pipe_in_place_of_a_holders_heartbeat_frees_nothing() {
     let pair = Pair::meet();
     pair.other().start();
-    pipe(&pair.kernel("beat/holder"));
-    let said = pair.other().ask("Write", &pair.write());
+    pipe(&pair.place.kernel("beat/holder"));
+    let said = pair.other().ask("Write", &pair.wanted());
     assert_eq!(said.rule(), "lane.held", "{said:?}");
 }
 
@@ -198,63 +164,26 @@ fn a_table_of_a_newer_octo_that_this_one_may_read_goes_on_working() {
         table.pragma_update(None, "user_version", at + 1).unwrap();
     }
     let pair = Pair::meet();
-    newer(&pair.kernel("table.sqlite"));
-    assert_eq!(pair.other().ask("Write", &pair.write()).rule(), "lane.held");
-    pair.other().holds(&pair.repo.at("b.txt"), "x\n");
-}
-
-#[test]
-fn a_full_disk_locks_nobody_out_and_opens_no_lane() {
-    let pair = Pair::meet();
-    let other = pair.other();
-    other.start();
-    let kernel = pair.machine.kernel();
-    let stand = |name: &str, payload: &Value| {
-        let path = pair.machine.base().join(name);
-        fs::write(&path, payload.to_string()).unwrap();
-        path.display().to_string()
-    };
-    let held = stand("held", &other.question("Write", &pair.write()));
-    let look = stand("look", &other.question("Bash", &json!({ "command": "ls" })));
-    let fine = json!({ "file_path": pair.repo.at("b.txt"), "content": "x" });
-    let fine = stand("fine", &other.question("Write", &fine));
-    // A small file system of its own, filled to the last byte with the kernel's folder on it.
-    let script = format!(
-        "mount -t tmpfs -o size=1m none {mnt} || exit 77
-         cp -a {kernel} {mnt}/kernel && mount --bind {mnt}/kernel {kernel}
-         cat /dev/zero > {mnt}/fill 2>/dev/null
-         for file in {held} {look} {fine}; do octo-hook PreToolUse < $file; echo \"code $?\"; done",
-        mnt = pair.machine.base().join("mnt").display(),
-        kernel = kernel.display(),
-    );
-    fs::create_dir(pair.machine.base().join("mnt")).unwrap();
-    let mut shell = pair.machine.command("unshare");
-    shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
-    let ended: Reply = shell.stdin(Stdio::null()).output().unwrap().into();
-    if ended.code == Some(77) || ended.stderr.contains("unshare") {
-        // A machine that allows no mounts can't play a full disk.
-        return;
-    }
-    let codes: Vec<&str> = ended.stdout.lines().filter(|l| l.starts_with("code")).collect();
-    assert_eq!(codes[..2], ["code 2", "code 0"], "{ended:?}");
-    assert!(ended.stderr.contains("octo doctor") || ended.stderr.contains("holder"), "{ended:?}");
+    newer(&pair.place.kernel("table.sqlite"));
+    assert_eq!(pair.other().ask("Write", &pair.wanted()).rule(), "lane.held");
+    pair.other().holds(&pair.place.repo.at("b.txt"), "x\n");
 }
 
 #[test]
 fn state_that_another_user_owns_is_a_denial_with_a_way_out() {
     let pair = Pair::meet();
     let Some(nobody) = Nobody::on(&pair) else { return };
-    let payload = pair.other().question("Write", &pair.write()).to_string();
+    let payload = pair.other().question("Write", &pair.wanted()).to_string();
     for (path, mode) in [
-        (pair.kernel("table.sqlite"), 0o000),
-        (pair.kernel("table.sqlite"), 0o444),
-        (pair.kernel("table.lock"), 0o000),
-        (pair.kernel("journal"), 0o000),
-        (pair.kernel("journal"), 0o555),
-        (pair.kernel("beat"), 0o000),
-        (pair.kernel("beat"), 0o555),
-        (pair.kernel(""), 0o555),
-        (pair.kernel(""), 0o000),
+        (pair.place.kernel("table.sqlite"), 0o000),
+        (pair.place.kernel("table.sqlite"), 0o444),
+        (pair.place.kernel("table.lock"), 0o000),
+        (pair.place.kernel("journal"), 0o000),
+        (pair.place.kernel("journal"), 0o555),
+        (pair.place.kernel("beat"), 0o000),
+        (pair.place.kernel("beat"), 0o555),
+        (pair.place.kernel(""), 0o555),
+        (pair.place.kernel(""), 0o000),
     ] {
         let was = fs::metadata(&path).unwrap().permissions();
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
@@ -279,7 +208,8 @@ impl<'p> Nobody<'p> {
     fn on(pair: &'p Pair) -> Option<Self> {
         let root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
         let owner = format!("{0}:{0}", Self::ID);
-        let given = Command::new("chown").args(["-R", &owner]).arg(pair.machine.base()).status();
+        let given =
+            Command::new("chown").args(["-R", &owner]).arg(pair.place.machine.base()).status();
         let nobody = Self { pair };
         let works = root && given.unwrap().success();
         // The binary must be within that user's reach.
@@ -287,12 +217,12 @@ impl<'p> Nobody<'p> {
     }
 
     fn command(&self, program: &str) -> Command {
-        let copy = self.pair.machine.base().join("octo-copy");
+        let copy = self.pair.place.machine.base().join("octo-copy");
         if !copy.exists() {
             fs::copy(env!("CARGO_BIN_EXE_octo"), &copy).unwrap();
             fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
         }
-        let mut command = self.pair.machine.command("setpriv");
+        let mut command = self.pair.place.machine.command("setpriv");
         command.args(["--reuid", Self::ID, "--regid", Self::ID, "--clear-groups"]);
         if program == "octo-hook" {
             command.arg(copy).args(["octo-hook", "PreToolUse"]);
@@ -360,11 +290,11 @@ fn nothing_on_the_way_waits_for_a_pipe() {
     // The pause file, the transcript and the boundary file are read on the way: pipes in their
     // place may be errors, never waits.
     let pair = Pair::meet();
-    pipe(&pair.kernel("off"));
-    let transcript = pair.machine.home.join(".claude/projects/x/holder.jsonl");
+    pipe(&pair.place.kernel("off"));
+    let transcript = pair.place.machine.home.join(".claude/projects/x/holder.jsonl");
     fs::create_dir_all(transcript.parent().unwrap()).unwrap();
     pipe(&transcript);
-    pair.machine.silent_for("holder", 1_000);
-    let said = pair.other().ask("Write", &pair.write());
+    pair.place.machine.silent_for("holder", 1_000);
+    let said = pair.other().ask("Write", &pair.wanted());
     assert!(!said.stderr.contains("gate.deadline"), "{said:?}");
 }

@@ -13,12 +13,8 @@ use crate::support::puppet::Puppet;
 use crate::support::reply::{Reply, Verdict};
 use crate::support::repo::Repo;
 
-/// Cases of other gates than those under test, or that need a test of their own, with the reason.
-const ELSEWHERE: [(&str, &str); 6] = [
-    ("sess-001", "session start is tested with the trees"),
-    ("sess-003", "session start is tested with the trees"),
-    ("sess-006", "session start is tested with the trees"),
-    ("sess-014", "session start is tested with the trees"),
+/// Cases that have a test of their own, with the reason.
+const ELSEWHERE: [(&str, &str); 2] = [
     ("race-001", "races have a module of their own"),
     ("race-004", "a forged line has a test of its own below"),
 ];
@@ -27,6 +23,7 @@ const ELSEWHERE: [(&str, &str); 6] = [
 fn every_scenario_gets_its_verdict() {
     let mut cases = load("scenarios.jsonl");
     cases.retain(|case| ELSEWHERE.iter().all(|(id, _)| text(case, "id") != *id));
+    cases.retain(|case| text(case, "gate") != "session-start");
     assert!(cases.len() > 150, "the case file is cut");
     play(&cases, id, |case| {
         let stage = Stage::set(case);
@@ -46,6 +43,72 @@ fn every_scenario_gets_its_verdict() {
         wrong.extend(stage.after(&stage.case["after"]));
         wrong
     });
+}
+
+#[test]
+fn every_start_of_a_session_goes_on() {
+    let mut cases = load("scenarios.jsonl");
+    cases.retain(|case| text(case, "gate") == "session-start");
+    assert!(cases.len() >= 4, "the case file is cut");
+    play(&cases, id, |case| match std::panic::catch_unwind(|| start(case)) {
+        Ok(()) => Vec::new(),
+        Err(panic) => {
+            let said = panic.downcast_ref::<String>().cloned();
+            vec![format!("{}: {}", text(case, "why"), said.unwrap_or_default())]
+        }
+    });
+}
+
+/// One start, on a machine as it is delivered: nothing blocks it, and where the session works
+/// afterwards is what the case says.
+fn start(case: &Value) {
+    let machine = Machine::new();
+    let (setup, input) = (&case["setup"], &case["input"]);
+    assert_eq!(text(case, "right"), "allow", "no start is ever refused");
+    let root = machine.home.join("proj/app");
+    let is_git = setup["brain_is_git"] != false;
+    if is_git {
+        machine.repo("app", &[("a.txt", "a\n")]);
+    }
+    fs::create_dir_all(&root).unwrap();
+    let trees = || {
+        let repo = Repo::open(&root, &machine.home);
+        repo.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count()
+    };
+    if input["argv"].is_string() {
+        let repo = root.display().to_string();
+        let words = ["--session-id", "argv-1111-2222", "worktree-init", "--repo", &repo];
+        let made = machine.run("octo-dim", &words);
+        let tree = PathBuf::from(made.stdout.trim());
+        assert!(made.code == Some(0) && tree.join("a.txt").exists(), "{made:?}");
+        assert!(!tree.starts_with(&root), "the tree lies in the repository: {made:?}");
+        return;
+    }
+    let others = setup["other_live"].as_u64().unwrap_or(0);
+    for number in 0..others {
+        let other = machine.session(&format!("other-{number}"), &root);
+        other.start();
+        other.holds(&root.join(format!("other-{number}.txt")), "theirs\n");
+    }
+    let me = machine.session(text(input, "session_id"), &root);
+    let begun = me.start();
+    assert_eq!(begun.code, Some(0), "{begun:?}");
+    let listed = machine.run("octo", &["ps", "--json"]);
+    assert!(listed.stdout.contains(me.pid()), "it is not registered: {listed:?}");
+    let write = json!({ "file_path": root.join("mine.txt"), "content": "x" });
+    if setup["already_forked"] == true {
+        assert!(me.ask("Write", &write).denied());
+        for source in ["resume", "clear", "compact"] {
+            let again = me.fire("SessionStart", json!({ "source": source }));
+            assert_eq!(again.code, Some(0), "{source}: {again:?}");
+            assert!(me.ask("Write", &write).denied(), "{source}: it is back in the checkout");
+        }
+        assert_eq!(trees(), 2, "one tree and the checkout");
+    } else {
+        let written = me.write(&root.join("mine.txt"), "x");
+        assert_eq!(written.verdict(), Verdict::Pass, "{written:?}");
+        assert!(!is_git || trees() == 1, "a tree was made for nobody's sake");
+    }
 }
 
 #[test]

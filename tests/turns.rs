@@ -8,9 +8,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use crate::support::machine::Machine;
+use crate::support::place::{Place, bash, runs};
 use crate::support::puppet::Puppet;
-use crate::support::reply::Reply;
-use crate::support::repo::Repo;
 
 /// The seed's names that judge tool calls, and ours.
 const NAMES: [&str; 4] = [
@@ -19,44 +18,6 @@ const NAMES: [&str; 4] = [
     "pretool-write-tree-owner",
     "pretool-bash-tree-owner",
 ];
-
-struct Place {
-    machine: Machine,
-    repo: Repo,
-}
-
-impl Place {
-    fn new() -> Self {
-        Self::on(Machine::gates_only())
-    }
-
-    fn on(machine: Machine) -> Self {
-        let repo = machine.repo("app", &[("a.txt", "a\n"), ("b.txt", "b\n"), ("lib/c.rs", "c\n")]);
-        Self { machine, repo }
-    }
-
-    fn session(&self, id: &str) -> Puppet<'_> {
-        let session = self.machine.session(id, &self.repo.root);
-        session.start();
-        session
-    }
-
-    fn asks_for(&self, who: &Puppet<'_>, name: &str) -> Reply {
-        who.ask("Write", &json!({ "file_path": self.repo.at(name), "content": "x" }))
-    }
-
-    fn kinds(&self, pid: &str, kind: &str) -> usize {
-        self.machine.journal(pid).iter().filter(|line| line["kind"] == kind).count()
-    }
-}
-
-fn bash(command: &str) -> Value {
-    json!({ "command": command, "description": "x" })
-}
-
-fn runs(who: &Puppet<'_>, command: &str) -> Reply {
-    who.ask("Bash", &bash(command))
-}
 
 /// The payload of one call under an id of its own.
 fn call(who: &Puppet<'_>, event: &str, id: &str, tool: &str, input: &Value) -> Value {

@@ -3,73 +3,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::machine::Machine;
-use crate::support::puppet::Puppet;
-use crate::support::reply::{Reply, Verdict};
-use crate::support::repo::Repo;
-
-struct Place {
-    machine: Machine,
-    repo: Repo,
-}
-
-impl Place {
-    fn new() -> Self {
-        let machine = Machine::new();
-        let files =
-            [("a.txt", "a\n"), ("b.txt", "b\n"), ("lib/c.rs", "c\n"), (".gitignore", ".env\n")];
-        let repo = machine.repo("app", &files);
-        Self { machine, repo }
-    }
-
-    fn session(&self, id: &str) -> Puppet<'_> {
-        let session = self.machine.session(id, &self.repo.root);
-        session.start();
-        session
-    }
-
-    fn tree(&self, id: &str) -> PathBuf {
-        self.machine.home.join(".octorato/arm/app").join(id)
-    }
-
-    /// A person's command in a folder: no session is among its ancestors.
-    fn octo(&self, folder: &Path, words: &[&str]) -> Reply {
-        self.person("octo", folder, words)
-    }
-
-    fn person(&self, program: &str, folder: &Path, words: &[&str]) -> Reply {
-        let mut command = self.machine.command("setsid");
-        let line = r#""$0" "$@"; echo "code $?" >&2"#;
-        let program = self.machine.bin.join(program);
-        let command = command.args(["--fork", "sh", "-c", line]).arg(program).args(words);
-        let mut reply: Reply = command.current_dir(folder).output().unwrap().into();
-        let (rest, code) = reply.stderr.rsplit_once("code ").unwrap();
-        reply.code = code.trim().parse().ok();
-        reply.stderr = rest.to_owned();
-        reply
-    }
-
-    fn init(&self, id: &str) -> Reply {
-        let root = self.repo.root.to_str().unwrap();
-        let words = ["--session-id", id, "worktree-init", "--repo", root];
-        self.person("octo-dim", &self.repo.root, &words)
-    }
-}
-
-fn reason(reply: &Reply) -> String {
-    match reply.verdict() {
-        Verdict::Deny(reason) => reason,
-        Verdict::Pass => panic!("it passed"),
-    }
-}
+use crate::support::yard::{Yard, reason};
 
 #[test]
 fn a_newcomers_first_write_is_sent_to_a_tree_of_its_own() {
-    let place = Place::new();
+    let place = Yard::new();
     let first = place.session("first");
     first.holds(&place.repo.at("a.txt"), "first's\n");
     let second = place.session("second");
@@ -99,7 +41,7 @@ fn a_newcomers_first_write_is_sent_to_a_tree_of_its_own() {
 
 #[test]
 fn a_session_that_only_asks_costs_no_tree_and_eight_that_write_get_eight() {
-    let place = Place::new();
+    let place = Yard::new();
     place.session("first").holds(&place.repo.at("a.txt"), "first's\n");
     let reader = place.session("reader");
     assert!(!reader.ask("Read", &json!({ "file_path": place.repo.at("a.txt") })).denied());
@@ -127,7 +69,7 @@ fn a_session_that_only_asks_costs_no_tree_and_eight_that_write_get_eight() {
 
 #[test]
 fn m97_the_clients_own_worktrees_are_made_and_laid_to_rest() {
-    let place = Place::new();
+    let place = Yard::new();
     let session = place.session("s-1");
     let made = session.fire("WorktreeCreate", json!({ "name": "lane1" }));
     assert_eq!(made.code, Some(0), "{made:?}");
@@ -153,7 +95,7 @@ fn m97_the_clients_own_worktrees_are_made_and_laid_to_rest() {
 
 #[test]
 fn what_a_let_through_verb_throws_away_comes_back() {
-    let place = Place::new();
+    let place = Yard::new();
     place.repo.put("a.txt", "a person's own\n");
     place.repo.put("loose.txt", "never added\n");
     let session = place.session("s-1");
@@ -173,7 +115,7 @@ fn what_a_let_through_verb_throws_away_comes_back() {
 
 #[test]
 fn m160_the_command_prints_the_path_alone_and_wants_a_stable_id() {
-    let place = Place::new();
+    let place = Yard::new();
     let made = place.init("s-1");
     assert_eq!(made.stdout, format!("{}\n", place.tree("s-1").display()), "{made:?}");
     assert!(made.stderr.contains("dim/s-1 from main"), "{made:?}");
@@ -195,7 +137,7 @@ fn m160_the_command_prints_the_path_alone_and_wants_a_stable_id() {
 
 #[test]
 fn m143_m158_a_tree_follows_its_conversation() {
-    let place = Place::new();
+    let place = Yard::new();
     place.session("first").holds(&place.repo.at("a.txt"), "first's\n");
     let session = place.session("s-1");
     reason(&session.write(&place.repo.at("b.txt"), "x\n"));
@@ -215,7 +157,7 @@ fn m143_m158_a_tree_follows_its_conversation() {
 
 #[test]
 fn a_bad_day_is_told_and_the_gates_go_on() {
-    let place = Place::new();
+    let place = Yard::new();
     fs::write(place.machine.home.join(".octorato"), "in the way").unwrap();
     place.session("first").holds(&place.repo.at("a.txt"), "first's\n");
     let second = place.session("second");
@@ -228,7 +170,7 @@ fn a_bad_day_is_told_and_the_gates_go_on() {
 
 #[test]
 fn recover_holds_everything_and_tells_whose_it_is() {
-    let place = Place::new();
+    let place = Yard::new();
     let machine = &place.machine;
     machine.configure("isolation = \"off\"\n");
     let (one, two) = (place.session("one"), place.session("two"));

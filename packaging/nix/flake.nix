@@ -21,7 +21,7 @@
           cargoTestFlags = [ "--lib" ];
           postInstall = ''
             HOME=$TMPDIR $out/bin/octo man man
-            installManPage man/*.1
+            installManPage man/man*/*
             for shell in bash zsh fish; do
               HOME=$TMPDIR $out/bin/octo completions $shell > octo.$shell
             done

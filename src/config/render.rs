@@ -27,7 +27,7 @@ pub fn commented_default() -> String {
         for line in wrap(row.doc, 96) {
             let _infallible = writeln!(out, "# {line}");
         }
-        let _infallible = writeln!(out, "# {}; {}.", allowed(row), project(row));
+        let _infallible = writeln!(out, "# {}.", describe(row));
         let _infallible = writeln!(out, "#{key} = {}", row.default);
     }
     out
@@ -76,6 +76,12 @@ fn property(row: &Row) -> Value {
         map.insert("default".to_owned(), serde_json::from_str(row.default).unwrap_or_default());
     }
     property
+}
+
+/// What a setting takes, and what a project may do with it.
+#[must_use]
+pub fn describe(row: &Row) -> String {
+    format!("{}; {}", allowed(row), project(row))
 }
 
 fn allowed(row: &Row) -> String {

@@ -220,6 +220,14 @@ pub const ROWS: &[Row] = &[
         Project::Never,
         "Megabytes that journals may fill before the oldest ended ones go.",
     ),
+    row(
+        "retention.journal_kilobytes",
+        Kind::Number { min: 16, max: MANY },
+        "4096",
+        Project::Never,
+        "Kilobytes after which a session's journal goes on in a new segment; `octo prune` lets \
+         old segments go while the session lives on.",
+    ),
 ];
 
 /// The row of a key.

@@ -28,6 +28,27 @@ pub enum Land {
     Never,
 }
 
+impl Land {
+    const ALL: [Self; 4] = [Self::Auto, Self::Pr, Self::Ask, Self::Never];
+
+    /// Its name in files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Pr => "pr",
+            Self::Ask => "ask",
+            Self::Never => "never",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|land| land.word() == word)
+    }
+}
+
 /// Where subagents work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subagents {
@@ -94,6 +115,8 @@ pub struct Retention {
     pub days: u64,
     /// Megabytes of journals.
     pub megabytes: u64,
+    /// Kilobytes of a journal's segment.
+    pub journal_kilobytes: u64,
 }
 
 /// All settings.
@@ -156,7 +179,7 @@ impl Default for Settings {
                 ports: 0,
                 min_free_mb: 512,
             },
-            retention: Retention { days: 30, megabytes: 512 },
+            retention: Retention { days: 30, megabytes: 512, journal_kilobytes: 4096 },
         }
     }
 }
@@ -181,12 +204,7 @@ impl Settings {
                     if *word == "worktree" { Subagents::Worktree } else { Subagents::Shared };
             }
             ("land", Value::Choice(word)) => {
-                self.land = match *word {
-                    "auto" => Land::Auto,
-                    "pr" => Land::Pr,
-                    "never" => Land::Never,
-                    _ => Land::Ask,
-                };
+                self.land = Land::named(word).unwrap_or(Land::Ask);
             }
             ("require", Value::Flag(flag)) => self.require = *flag,
             ("fallback", Value::Text(text)) => self.fallback = some(text),
@@ -236,6 +254,9 @@ impl Settings {
             ("worktree.min_free_mb", Value::Number(number)) => self.worktree.min_free_mb = *number,
             ("retention.days", Value::Number(number)) => self.retention.days = *number,
             ("retention.megabytes", Value::Number(number)) => self.retention.megabytes = *number,
+            ("retention.journal_kilobytes", Value::Number(number)) => {
+                self.retention.journal_kilobytes = *number;
+            }
             (_, _) => {}
         }
     }

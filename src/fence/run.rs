@@ -4,7 +4,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use super::prefix::{self, Line};
 use super::ticket::{self, Found, Run};
@@ -41,7 +40,7 @@ struct Terms {
 }
 
 /// `octo-sh '<shell line>'`: the client's vehicle for every shell command.
-pub fn run_prefix(args: &[OsString], source: &dyn HoldSource) -> ExitCode {
+pub fn run_prefix(args: &[OsString], source: &dyn HoldSource) -> u8 {
     match shell_line(args, source) {
         Ok(code) => code,
         Err(error) => report("octo-sh", &error),
@@ -49,20 +48,20 @@ pub fn run_prefix(args: &[OsString], source: &dyn HoldSource) -> ExitCode {
 }
 
 /// `octo exec [--as PID] -- CMD…`: the same fence for scripts and other clients.
-pub fn run_exec(args: &[OsString], source: &dyn HoldSource) -> ExitCode {
+pub fn run_exec(args: &[OsString], source: &dyn HoldSource) -> u8 {
     match exec(args, source) {
         Ok(code) => code,
         Err(error) => report("octo exec", &error),
     }
 }
 
-fn report(applet: &str, error: &FenceError) -> ExitCode {
+fn report(applet: &str, error: &FenceError) -> u8 {
     // A closed stderr changes nothing: the exit code says it too.
     let _written = writeln!(io::stderr(), "{applet}: {error}");
-    ExitCode::from(error.code())
+    error.code()
 }
 
-fn shell_line(args: &[OsString], source: &dyn HoldSource) -> Result<ExitCode, FenceError> {
+fn shell_line(args: &[OsString], source: &dyn HoldSource) -> Result<u8, FenceError> {
     let [line] = args else {
         return Err(FenceError::Usage("usage: octo-sh '<shell line>'"));
     };
@@ -110,7 +109,7 @@ fn strictest(session: Option<Pid>) -> Terms {
     Terms { who: Who::Unknown { session }, git: GitWrite::None, need: Level::None }
 }
 
-fn exec(args: &[OsString], source: &dyn HoldSource) -> Result<ExitCode, FenceError> {
+fn exec(args: &[OsString], source: &dyn HoldSource) -> Result<u8, FenceError> {
     const USAGE: FenceError = FenceError::Usage("usage: octo exec [--as PID] -- COMMAND [ARG…]");
     let Some(dashes) = args.iter().position(|a| a == "--") else { return Err(USAGE) };
     let (options, rest) = args.split_at(dashes);

@@ -3,7 +3,6 @@
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::process::ExitCode;
 
 use super::{Command, Terms, variable};
 use crate::fence::apply::{self, Caught, Inside, Refused};
@@ -19,7 +18,7 @@ use crate::fence::{
 use crate::policy::lane::AbsPath;
 
 /// Replaces this process by the command, without a fence.
-pub(super) fn become_command(command: &Command) -> Result<ExitCode, FenceError> {
+pub(super) fn become_command(command: &Command) -> Result<u8, FenceError> {
     let args = argv(command)?;
     let caught = Caught::divert(&[]).map_err(|source| step("signals", None, source))?;
     caught.restore();
@@ -32,7 +31,7 @@ pub(super) fn fenced(
     command: &Command,
     terms: &Terms,
     source: &dyn HoldSource,
-) -> Result<ExitCode, FenceError> {
+) -> Result<u8, FenceError> {
     let dir = std::env::current_dir().ok().and_then(AbsPath::new).unwrap_or_else(removed);
     let holds = source.holds_for(&terms.who, &dir)?;
     if holds.company == Company::Alone {
@@ -200,10 +199,10 @@ fn finish(
     terms: &Terms,
     source: &dyn HoldSource,
     (end, used): (End, Metering),
-) -> ExitCode {
+) -> u8 {
     source.metered(&terms.who, &command.text, &used);
     match end {
-        End::Code(code) => ExitCode::from(code),
+        End::Code(code) => code,
         End::Signal(number) => apply::die_of(number),
     }
 }

@@ -1,14 +1,13 @@
 //! Where there is no kernel fence: the command runs as it is, unless more was demanded.
 
 use std::os::unix::process::CommandExt;
-use std::process::ExitCode;
 
 use super::{Command, Terms};
 use crate::fence::{FenceError, Granted, HoldSource, Level};
 use crate::policy::lane::AbsPath;
 
 /// Replaces this process by the command.
-pub(super) fn become_command(command: &Command) -> Result<ExitCode, FenceError> {
+pub(super) fn become_command(command: &Command) -> Result<u8, FenceError> {
     let source = std::process::Command::new(&command.program).args(&command.args).exec();
     Err(FenceError::Start { program: command.program.to_string_lossy().into_owned(), source })
 }
@@ -18,7 +17,7 @@ pub(super) fn fenced(
     command: &Command,
     terms: &Terms,
     source: &dyn HoldSource,
-) -> Result<ExitCode, FenceError> {
+) -> Result<u8, FenceError> {
     const WHY: &str = "no kernel fence on this system yet";
     let dir = std::env::current_dir()
         .ok()

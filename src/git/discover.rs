@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::dir::{Config, GitDir, Opened, common_of, is_git_dir, named, opened};
 use super::paths::{Follow, canonical};
 use crate::policy::facts::{Root, RootKind};
 use crate::policy::lane::AbsPath;
@@ -67,7 +68,7 @@ enum Mark {
     /// Nothing that git would stop at.
     None,
     /// A git directory, named in place or by a pointer.
-    GitDir(AbsPath),
+    GitDir(GitDir),
     /// A bare repository's pointer: git stops here, but there is no work tree.
     Bare,
     /// Something that git would refuse.
@@ -198,17 +199,17 @@ pub fn main_of(common: &AbsPath) -> Option<AbsPath> {
     }
     let parent = common.parent()?;
     match mark(parent.as_path()) {
-        Mark::GitDir(dir) if dir == *common => Some(parent),
+        Mark::GitDir(dir) if dir.path == *common => Some(parent),
         Mark::GitDir(_) | Mark::None | Mark::Bare | Mark::Broken => None,
     }
 }
 
-fn root_from(path: AbsPath, git_dir: AbsPath) -> Root {
-    let commondir = git_dir.join("commondir");
-    if std::fs::symlink_metadata(commondir.as_path()).is_ok() {
+fn root_from(path: AbsPath, dir: GitDir) -> Root {
+    let git_dir = dir.path;
+    if dir.linked {
         return linked(path, git_dir);
     }
-    let kind = match Config::of(&git_dir).worktree {
+    let kind = match dir.config.worktree {
         // Its files live elsewhere (`core.worktree`): what is here cannot be judged by this git.
         Some(tree)
             if canonical(git_dir.as_path().join(&tree), Follow::All).as_ref() != Some(&path) =>
@@ -224,7 +225,7 @@ fn linked(path: AbsPath, git_dir: AbsPath) -> Root {
     let Some(common) = common_of(&git_dir) else { return unreadable(&path) };
     let placed = git_dir.parent() == Some(common.join("worktrees"));
     let named = back_pointer(&git_dir) == Some(path.join(".git"));
-    let kind = if placed && named && is_git_dir(common.as_path()) {
+    let kind = if placed && named && is_git_dir(&common) {
         RootKind::Linked { main: main_of(&common).unwrap_or_else(|| common.clone()) }
     } else {
         RootKind::Unreadable
@@ -243,7 +244,7 @@ fn registered(common: &AbsPath, id: &OsStr) -> Option<Tree> {
     let path = pointer.parent()?;
     let standing = match mark(path.as_path()) {
         Mark::None => Standing::Vanished,
-        Mark::GitDir(dir) if dir == git_dir => Standing::Whole,
+        Mark::GitDir(dir) if dir.path == git_dir => Standing::Whole,
         Mark::GitDir(_) | Mark::Bare | Mark::Broken => Standing::Foreign,
     };
     let locked = std::fs::read_to_string(git_dir.join("locked").as_path()).ok();
@@ -259,108 +260,56 @@ fn registered(common: &AbsPath, id: &OsStr) -> Option<Tree> {
 
 /// The `.git` file a registration names; relative names start at the registration.
 fn back_pointer(git_dir: &AbsPath) -> Option<AbsPath> {
-    let target = pointer(&git_dir.join("gitdir"))?;
-    canonical(git_dir.as_path().join(target), Follow::Parents)
+    let bytes = std::fs::read(git_dir.join("gitdir").as_path()).ok()?;
+    canonical(git_dir.as_path().join(named(&bytes)?), Follow::Parents)
 }
 
-fn common_of(git_dir: &AbsPath) -> Option<AbsPath> {
-    let target = pointer(&git_dir.join("commondir"))?;
-    canonical(git_dir.as_path().join(target), Follow::All)
-}
-
-fn pointer(file: &AbsPath) -> Option<PathBuf> {
-    let bytes = std::fs::read(file.as_path()).ok()?;
-    let text = bytes.trim_ascii();
-    (!text.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(text)))
-}
-
+/// What stands at `.git` in a directory, whose own path must be canonical.
 fn mark(dir: &Path) -> Mark {
     let dot = dir.join(".git");
-    let meta = match std::fs::metadata(&dot) {
-        Ok(meta) => meta,
+    let found = match std::fs::symlink_metadata(&dot) {
+        Ok(meta) if meta.is_symlink() => {
+            std::fs::metadata(&dot).map(|m| (m, canonical(&dot, Follow::All)))
+        }
+        Ok(meta) => Ok((meta, AbsPath::new(&dot))),
+        Err(e) => Err(e),
+    };
+    let (meta, place) = match found {
+        Ok(found) => found,
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Mark::None;
         }
         Err(_) => return Mark::Broken,
     };
-    let target = if meta.is_dir() {
+    if meta.is_dir() {
         // git passes over a `.git` folder that is no repository, but stops at a pointer to one.
-        match std::fs::metadata(dot.join("HEAD")) {
-            Err(e) if e.kind() == ErrorKind::PermissionDenied => return Mark::Broken,
-            Ok(_) | Err(_) if !is_git_dir(&dot) => return Mark::None,
-            Ok(_) | Err(_) => dot,
-        }
-    } else {
-        let Ok(bytes) = std::fs::read(&dot) else { return Mark::Broken };
-        let Some(rest) = bytes.strip_prefix(b"gitdir:") else { return Mark::Broken };
-        dir.join(OsStr::from_bytes(rest.trim_ascii()))
-    };
-    match canonical(&target, Follow::All) {
-        Some(git_dir) if is_git_dir(git_dir.as_path()) => {
-            let shared = std::fs::symlink_metadata(git_dir.join("commondir").as_path()).is_ok();
-            if !shared && Config::of(&git_dir).bare { Mark::Bare } else { Mark::GitDir(git_dir) }
-        }
-        Some(_) | None => Mark::Broken,
+        return match place.map(opened) {
+            Some(Opened::GitDir(dir)) => stands(dir),
+            Some(Opened::NoGitDir) => Mark::None,
+            Some(Opened::Closed) | None => Mark::Broken,
+        };
+    }
+    let Ok(bytes) = std::fs::read(&dot) else { return Mark::Broken };
+    let Some(rest) = bytes.strip_prefix(b"gitdir:") else { return Mark::Broken };
+    let target = dir.join(OsStr::from_bytes(rest.trim_ascii()));
+    match canonical(&target, Follow::All).map(opened) {
+        Some(Opened::GitDir(dir)) => stands(dir),
+        Some(Opened::NoGitDir | Opened::Closed) | None => Mark::Broken,
     }
 }
 
-/// git's own test: HEAD, refs and objects (the latter two in the common directory).
-fn is_git_dir(dir: &Path) -> bool {
-    let has = |base: &Path, name: &str| std::fs::symlink_metadata(base.join(name)).is_ok();
-    let common = AbsPath::new(dir).and_then(|d| common_of(&d));
-    let base = common.as_ref().map_or(dir, |c| c.as_path());
-    has(dir, "HEAD") && has(base, "objects") && has(base, "refs")
+fn stands(dir: GitDir) -> Mark {
+    if !dir.linked && dir.config.bare { Mark::Bare } else { Mark::GitDir(dir) }
 }
 
 fn is_object_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// The two settings that decide whether and where there is a work tree.
-#[derive(Default)]
-struct Config {
-    bare: bool,
-    worktree: Option<PathBuf>,
-}
-
-impl Config {
-    fn of(git_dir: &AbsPath) -> Self {
-        let mut config = Self::default();
-        // `config.worktree` is read after `config`, as git does with extensions.worktreeConfig.
-        for name in ["config", "config.worktree"] {
-            if let Ok(bytes) = std::fs::read(git_dir.join(name).as_path()) {
-                config.read(&String::from_utf8_lossy(&bytes));
-            }
-        }
-        config
-    }
-
-    fn read(&mut self, text: &str) {
-        let mut core = false;
-        for line in text.lines().map(str::trim) {
-            let line = match line.strip_prefix('[').and_then(|l| l.split_once(']')) {
-                Some((section, rest)) => {
-                    core = section.trim().eq_ignore_ascii_case("core");
-                    rest.trim()
-                }
-                None => line,
-            };
-            if !core || line.starts_with(['#', ';']) {
-                continue;
-            }
-            let (key, value) = line.split_once('=').map_or((line, "true"), |(k, v)| (k, v));
-            let value = value.trim();
-            match key.trim().to_ascii_lowercase().as_str() {
-                "bare" => self.bare = matches!(value, "true" | "yes" | "on" | "1"),
-                "worktree" => self.worktree = Some(PathBuf::from(value.trim_matches('"'))),
-                _ => {}
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::git::Git;
 

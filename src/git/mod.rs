@@ -3,7 +3,9 @@
 //! Must never decide: it reports what is there, the callers judge.
 #![expect(clippy::disallowed_methods, reason = "I/O boundary: reads .git and spawns git")]
 
+mod dir;
 pub mod discover;
+pub mod entry;
 pub mod paths;
 pub mod run;
 

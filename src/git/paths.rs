@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use crate::policy::lane::AbsPath;
@@ -29,32 +30,51 @@ enum Step {
 /// Resolves an absolute path; `None` when it is relative, holds a NUL or loops.
 #[must_use]
 pub fn canonical(path: impl AsRef<Path>, follow: Follow) -> Option<AbsPath> {
-    by(path.as_ref(), follow, &|link| std::fs::read_link(link).ok())
+    by(path.as_ref(), follow, &ask)
+}
+
+/// What stands at one name on the way.
+#[derive(Debug, Clone)]
+enum Found {
+    /// A symbolic link that leads there.
+    Link(PathBuf),
+    /// Something else, or nothing that can be told.
+    Plain,
+    /// Nothing: nor is there anything below it.
+    Nothing,
+}
+
+fn ask(name: &Path) -> Found {
+    match std::fs::read_link(name) {
+        Ok(target) => Found::Link(target),
+        Err(e) if e.kind() == ErrorKind::NotFound => Found::Nothing,
+        Err(_) => Found::Plain,
+    }
 }
 
 /// What was found out about links, for the paths of one event: they share most of their folders.
 #[derive(Debug, Default)]
 pub struct Links {
-    known: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
+    known: RefCell<HashMap<PathBuf, Found>>,
 }
 
 impl Links {
     /// As [`canonical`], asking the disk once a name.
     #[must_use]
     pub fn canonical(&self, path: impl AsRef<Path>, follow: Follow) -> Option<AbsPath> {
-        by(path.as_ref(), follow, &|link| {
-            if let Some(known) = self.known.borrow().get(link) {
+        by(path.as_ref(), follow, &|name| {
+            if let Some(known) = self.known.borrow().get(name) {
                 return known.clone();
             }
-            let target = std::fs::read_link(link).ok();
-            self.known.borrow_mut().insert(link.to_path_buf(), target.clone());
-            target
+            let found = ask(name);
+            self.known.borrow_mut().insert(name.to_path_buf(), found.clone());
+            found
         })
     }
 }
 
-/// Where a link leads, if it is one.
-type Reader<'r> = &'r dyn Fn(&Path) -> Option<PathBuf>;
+/// What is known of a name.
+type Reader<'r> = &'r dyn Fn(&Path) -> Found;
 
 fn by(path: &Path, follow: Follow, read: Reader<'_>) -> Option<AbsPath> {
     if !path.is_absolute() {
@@ -72,15 +92,29 @@ fn resolve(path: &Path, read: Reader<'_>) -> Option<PathBuf> {
     let mut todo: VecDeque<Step> = steps(path).collect();
     let mut done = PathBuf::from("/");
     let mut links = 0;
+    // Names below the first one that is not there: nobody needs to be asked about them.
+    let mut missing = 0;
     while let Some(step) = todo.pop_front() {
         match step {
             Step::Up => {
                 done.pop();
+                missing = usize::saturating_sub(missing, 1);
                 continue;
             }
             Step::Name(name) => done.push(name),
         }
-        let Some(target) = read(&done) else { continue };
+        if missing > 0 {
+            missing += 1;
+            continue;
+        }
+        let target = match read(&done) {
+            Found::Link(target) => target,
+            Found::Plain => continue,
+            Found::Nothing => {
+                missing = 1;
+                continue;
+            }
+        };
         links += 1;
         if links > MAX_LINKS {
             return None;
@@ -125,6 +159,9 @@ mod tests {
         assert_eq!(real(&top.join("link/../x"), Follow::All), top.join("real/x"));
         assert_eq!(real(&top.join("real/dangling"), Follow::All), top.join("new"));
         assert_eq!(real(&top.join("link"), Follow::Parents), top.join("link"));
+        assert_eq!(real(&top.join("gone/../link/x"), Follow::All), top.join("real/deep/x"));
+        assert_eq!(real(&top.join("gone/a/../../link/x"), Follow::All), top.join("real/deep/x"));
+        assert_eq!(real(&top.join("gone/a/../b"), Follow::All), top.join("gone/b"));
         symlink("link", top.join("chain")).unwrap();
         symlink("x", top.join("real/deep/last")).unwrap();
         assert_eq!(real(&top.join("chain/last"), Follow::Parents), top.join("real/deep/last"));

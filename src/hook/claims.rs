@@ -58,7 +58,8 @@ pub fn standing(
     Ok(Standing::Held)
 }
 
-/// Takes the lanes an allowed call needs.
+/// Takes the lanes an allowed call needs. Returns those of them whose content, if there is any,
+/// nobody is known to have written.
 pub fn take(
     tx: &mut Tx<'_>,
     context: &Context<'_>,
@@ -66,8 +67,13 @@ pub fn take(
     facts: &Facts,
     effects: &[Effect],
     outcome: &Outcome,
-) -> Result<(), StateError> {
+) -> Result<Vec<AbsPath>, StateError> {
+    let mut unowned = Vec::new();
     for path in &outcome.claims {
+        let mine = tx.lane_at(path)?.is_some_and(|lane| lane.holder == context.actor.pid);
+        if !mine && tx.custody_at(path)?.is_none() {
+            unowned.push(path.clone());
+        }
         take_one(tx, context, registry, facts.root_of(path), path)?;
     }
     // What the session changes in a root makes it live there, and no newcomer any more.
@@ -88,7 +94,7 @@ pub fn take(
             begin_operation(tx, context, root, words)?;
         }
     }
-    Ok(())
+    Ok(unowned)
 }
 
 fn wrote(tx: &mut Tx<'_>, session: &Pid, root: &AbsPath) -> Result<(), StateError> {

@@ -1,17 +1,18 @@
 //! One event, seen whole: who, where, when, under which settings. Asked once, handed around.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use super::input::{Payload, PayloadError};
 use crate::applet::{Event, Role};
 use crate::config::load::{self, Fault, Places};
 use crate::config::{Isolation, Settings};
 use crate::git::discover;
-use crate::git::paths::{self, Follow};
+use crate::git::paths::{Follow, Links};
 use crate::kernel::StateError;
 use crate::kernel::clock::{self, Now};
 use crate::kernel::home::Home;
-use crate::kernel::store::Tx;
+use crate::kernel::store::{Kernel, Make, PATIENCE, Tx};
 use crate::policy::facts::{Actor, Root};
 use crate::policy::lane::{AbsPath, Pid};
 
@@ -37,6 +38,8 @@ pub struct Context<'p> {
     pub settings: Settings,
     /// What is wrong with the settings files.
     pub faults: Vec<Fault>,
+    /// What this event found out about symbolic links.
+    pub links: Rc<Links>,
 }
 
 impl<'p> Context<'p> {
@@ -48,7 +51,8 @@ impl<'p> Context<'p> {
         home: Home,
     ) -> Result<Self, PayloadError> {
         let actor = payload.actor()?;
-        let cwd = paths::canonical(Path::new(payload.cwd.as_ref()), Follow::All);
+        let links = Rc::new(Links::default());
+        let cwd = links.canonical(Path::new(payload.cwd.as_ref()), Follow::All);
         let root = cwd.as_ref().and_then(discover::root_of);
         let project = root.as_ref().map(|r| r.path.as_path());
         let loaded = load::load(&Places::new(home.user(), project));
@@ -64,7 +68,14 @@ impl<'p> Context<'p> {
             root,
             settings,
             faults: loaded.faults,
+            links,
         })
+    }
+
+    /// The kernel, made when absent, with the patience of a hook.
+    pub fn kernel(&self) -> Result<Kernel, StateError> {
+        let opened = Kernel::open(&self.home, Make::IfAbsent, PATIENCE)?;
+        Ok(opened.with_segments(self.settings.retention.journal_kilobytes))
     }
 
     /// Isolation as it holds for this session: what the settings said when it began, and

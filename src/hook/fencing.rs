@@ -173,7 +173,7 @@ fn told(context: &Context<'_>, kernel: &mut Kernel, said: &str) -> Result<Vec<St
         };
         let me = context.actor.pid.clone();
         kernel.transact(|tx| {
-            tx.journal(&me, What::Deny, note);
+            tx.journal(&me, What::Deny, note.clone());
             Ok(())
         })?;
     }

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use super::context::Context;
 use super::observe::Tool;
 use crate::applet;
-use crate::git::paths::{self, Follow, Links};
+use crate::git::paths::{self, Follow};
+use crate::kernel::links;
 use crate::policy::facts::{Effect, FloorFacts};
 use crate::policy::lane::AbsPath;
 use crate::wiring::survey::survey;
@@ -19,10 +20,9 @@ const SETTINGS: &[&str] = &["settings.json", "settings.local.json", "managed-set
 /// The floor as it stands for these effects.
 #[must_use]
 pub fn facts(effects: &[Effect], context: &Context<'_>) -> FloorFacts {
-    let links = Links::default();
-    let canonical = |path: &Path| links.canonical(path, Follow::All);
+    let canonical = |path: &Path| context.links.canonical(path, Follow::All);
     let mut floor = FloorFacts::default();
-    floor.state.extend(canonical(context.home.dir()));
+    floor.state.extend(AbsPath::new(context.home.dir()));
     let program = std::env::current_exe().ok().and_then(|p| canonical(&p));
     floor.wiring.extend(program.clone());
     let user = context.home.user();
@@ -47,8 +47,11 @@ pub fn facts(effects: &[Effect], context: &Context<'_>) -> FloorFacts {
         if is_link_of_ours(path, program.as_ref()) || is_plugin_of_ours(path, user) {
             floor.wiring.push(path.clone());
         }
+        if links::is_ours(&context.home, path.as_path()) {
+            floor.state.push(path.clone());
+        }
     }
-    settings(effects, context, &links, &mut floor);
+    settings(effects, context, &mut floor);
     floor
 }
 
@@ -66,7 +69,7 @@ fn is_plugin_of_ours(path: &AbsPath, user: &Path) -> bool {
 }
 
 /// The settings files an effect reaches: by name, or with the folder they lie in.
-fn settings(effects: &[Effect], context: &Context<'_>, links: &Links, floor: &mut FloorFacts) {
+fn settings(effects: &[Effect], context: &Context<'_>, floor: &mut FloorFacts) {
     let user = context.home.user();
     let client = std::env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from);
     let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(|p| PathBuf::from(p).join(".claude"));
@@ -76,7 +79,7 @@ fn settings(effects: &[Effect], context: &Context<'_>, links: &Links, floor: &mu
         .iter()
         .flatten()
         .flat_map(|folder| SETTINGS.iter().map(|name| folder.join(name)))
-        .filter_map(|file| links.canonical(file, Follow::All))
+        .filter_map(|file| context.links.canonical(file, Follow::All))
         .collect();
     for effect in effects {
         match effect {
@@ -106,6 +109,7 @@ fn settings(effects: &[Effect], context: &Context<'_>, links: &Links, floor: &mu
             | Effect::Unstage { .. }
             | Effect::Commit { .. }
             | Effect::Tree { .. }
+            | Effect::Untracked { .. }
             | Effect::Head { .. }
             | Effect::Sequencer { .. }
             | Effect::Stash { .. }

@@ -5,8 +5,9 @@ use super::context::Context;
 use super::pretool::Settled;
 use super::{notify, reply};
 use crate::kernel::StateError;
-use crate::kernel::store::{Kernel, PresenceRow};
-use crate::policy::lane::{AbsPath, Pid};
+use crate::kernel::store::{Kernel, PresenceRow, Unmet};
+use crate::policy::facts::Kind;
+use crate::policy::lane::AbsPath;
 use crate::policy::telling;
 use crate::policy::verdict::{Denial, Note, Verdict, What};
 use crate::shield::Reply;
@@ -34,8 +35,12 @@ pub fn send(
     };
     match make(context, root) {
         Ok(made) => {
+            let session = &context.actor.session;
+            if kernel.look(|tx| tx.unmet(session))?.is_some() {
+                kernel.transact(|tx| tx.put_unmet(session, None))?;
+            }
             let mut lines = vec![telling::head(denial, &settled.facts)];
-            lines.extend(ready(&made, denial, root));
+            lines.extend(ready(context, &made, denial, root));
             Ok(Sent::Told(reply::deny(&lines.join("\n"))))
         }
         Err(why) => match fall_back(context, root) {
@@ -64,7 +69,13 @@ fn fall_back(context: &Context<'_>, root: &AbsPath) -> Option<AbsPath> {
     engine.fall_back(&context.actor.session, root, folder).ok()
 }
 
-fn ready(made: &Made, denial: &Denial, root: &AbsPath) -> Vec<String> {
+/// Whether the client enters a tree of ours at once: elsewhere it asks a person first (measured).
+fn enters(context: &Context<'_>) -> bool {
+    let bypass = context.payload.permission_mode.as_deref() == Some("bypassPermissions");
+    bypass && context.actor.kind == Kind::Session
+}
+
+fn ready(context: &Context<'_>, made: &Made, denial: &Denial, root: &AbsPath) -> Vec<String> {
     let row = &made.row;
     let mut lines = vec![match &row.state {
         State::Failed { why } => {
@@ -93,31 +104,29 @@ fn ready(made: &Made, denial: &Denial, root: &AbsPath) -> Vec<String> {
         lines.push(format!("this path there: {}", row.path.join(rest)));
     }
     lines.push(format!("cd {} and go on there; bring the work home with: octo save", row.place()));
+    if enters(context) && matches!(row.state, State::Ready) {
+        lines.push(format!(
+            "the EnterWorktree tool with the path {} takes the whole session there",
+            row.path
+        ));
+    }
     lines.extend(made.notes.iter().take(8).map(|note| telling::plain(note)));
     lines
 }
 
-/// Where the table notes that a session lacks the isolation that is required for it.
-fn unmet(session: &Pid) -> String {
-    format!("unmet/{session}")
-}
-
 /// A prompt of a session that lacks required isolation: one more try, then the prompt stops.
 pub fn at_prompt(context: &Context<'_>, kernel: &mut Kernel) -> Result<Option<Reply>, StateError> {
-    let key = unmet(&context.actor.session);
     if !context.settings.require {
         return Ok(None);
     }
-    let Some(noted) = kernel.look(|tx| tx.meta(&key))?.filter(|n| !n.is_empty()) else {
-        return Ok(None);
-    };
-    let root = noted.lines().next().and_then(AbsPath::new);
-    match root.map(|root| make(context, &root)) {
-        None | Some(Ok(_)) => {
-            kernel.transact(|tx| tx.set_meta(&key, ""))?;
+    let session = &context.actor.session;
+    let Some(unmet) = kernel.look(|tx| tx.unmet(session))? else { return Ok(None) };
+    match make(context, &unmet.root) {
+        Ok(_) => {
+            kernel.transact(|tx| tx.put_unmet(session, None))?;
             Ok(None)
         }
-        Some(Err(why)) => Ok(Some(reply::block(&format!(
+        Err(why) => Ok(Some(reply::block(&format!(
             "octo: NOT isolated: {}\nisolation is required here; mend that, or set require = false (octo config edit)",
             telling::plain(&why)
         )))),
@@ -141,9 +150,9 @@ fn stay(
             ..Note::default()
         };
         tx.journal(session, What::Fork, note);
-        if context.settings.require {
-            tx.set_meta(&unmet(session), &format!("{root}\n{why}"))?;
-        } else {
+        let unmet = Unmet { root: root.clone(), why: why.to_owned() };
+        tx.put_unmet(session, Some(&unmet))?;
+        if !context.settings.require {
             let known = tx.presence_in(root)?.into_iter().find(|p| p.session == *session);
             let since = tx.now().tick;
             let fresh = || PresenceRow {

@@ -293,8 +293,7 @@ impl Gather<'_, '_, '_> {
 
     /// The brain's repository is everybody's: `~/.claude` itself.
     fn is_brain(&self, root: &Root) -> bool {
-        let brain = self.context.home.dir().parent().and_then(|p| p.parent());
-        brain.is_some_and(|b| b == root.path.as_path())
+        self.context.home.brain() == root.path.as_path()
     }
 
     /// A process's place in the order of first sights.
@@ -339,6 +338,7 @@ impl Gather<'_, '_, '_> {
                 | Effect::Stage { .. }
                 | Effect::Tree { .. }
                 | Effect::Pathspec { .. }
+                | Effect::Untracked { .. }
                 | Effect::Head { .. }
                 | Effect::Sequencer { .. }
                 | Effect::Stash { .. }
@@ -393,6 +393,7 @@ pub fn still(effects: &[Effect], context: &Context<'_>, disk: &Disk) -> Facts {
             | Effect::Commit { .. }
             | Effect::Tree { .. }
             | Effect::Pathspec { .. }
+            | Effect::Untracked { .. }
             | Effect::Head { .. }
             | Effect::Sequencer { .. }
             | Effect::Stash { .. }

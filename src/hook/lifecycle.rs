@@ -6,7 +6,7 @@ use super::{fork, posttool, register, reply};
 use crate::applet::Event;
 use crate::kernel::StateError;
 use crate::kernel::beat::{self, Seen};
-use crate::kernel::store::{Kernel, Make, PATIENCE, ProcessRow, State, Tx};
+use crate::kernel::store::{ProcessRow, State, Tx};
 use crate::policy::facts::Kind;
 use crate::policy::lane::Pid;
 use crate::policy::verdict::{Note, What};
@@ -23,7 +23,7 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
         Ok(Seen::Before { silent }) => silent,
         Ok(Seen::First) | Err(_) => 0,
     };
-    let mut kernel = Kernel::open(&context.home, Make::IfAbsent, PATIENCE)?;
+    let mut kernel = context.kernel()?;
     let words = kernel.transact(|tx| step(tx, context, silent))?;
     if context.event == Event::UserPromptSubmit
         && let Some(stopped) = fork::at_prompt(context, &mut kernel)?
@@ -37,7 +37,7 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
         if context.payload.reason.as_deref() != Some("clear") {
             engine.session_ended(&context.actor.session, context.settings.land);
         }
-        engine.reap_in_background();
+        engine.reap_in_background(context.root.as_ref().map(|root| &root.common));
     }
     let me = &context.actor.pid;
     let landed = match context.event {

@@ -78,9 +78,15 @@ fn ignored_by_text(path: &AbsPath, root: &Root) -> bool {
     }
     for file in files {
         let Ok(bytes) = fs::read(file.as_path()) else { continue };
+        if bytes.split(|b| *b == b'\n').all(says_nothing) {
+            continue;
+        }
         let base = if file.within(&root.common) { None } else { Some(root.path.as_path()) };
         let source = file.as_path().to_path_buf();
         search.add_patterns_buffer(&bytes, source, base, Ignore::default());
+    }
+    if search.patterns.is_empty() {
+        return global_excludes(root);
     }
     let mut at = String::new();
     let last = parts.len().saturating_sub(1);
@@ -97,6 +103,11 @@ fn ignored_by_text(path: &AbsPath, root: &Root) -> bool {
         );
         hit.is_some_and(|m| !m.pattern.is_negative())
     }) || global_excludes(root)
+}
+
+/// A line of an ignore file without a pattern.
+fn says_nothing(line: &[u8]) -> bool {
+    line.first() == Some(&b'#') || line.trim_ascii().is_empty()
 }
 
 /// A user's own excludes file is rare and only git knows where it is: ask git when one is named.

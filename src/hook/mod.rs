@@ -12,9 +12,12 @@ pub mod fencing;
 pub mod floor;
 pub mod fork;
 pub mod gather;
+#[cfg(test)]
+mod heirs;
 pub mod input;
 #[cfg(test)]
 mod interleaving;
+pub mod keeping;
 pub mod lifecycle;
 pub mod loose;
 mod mcp;
@@ -26,6 +29,8 @@ pub mod posttool;
 pub mod pretool;
 pub mod refuse;
 pub mod register;
+#[cfg(test)]
+mod rehearsal;
 pub mod reply;
 pub mod site;
 pub mod start;
@@ -34,7 +39,6 @@ pub mod trees;
 pub mod whose;
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use crate::applet::{Event, OnError, Role};
 use crate::kernel::StateError;
@@ -50,7 +54,7 @@ const PLUGIN: &str = "--plugin";
 
 /// Runs a hook to its end.
 #[must_use]
-pub fn main(role: Role, args: &[OsString]) -> ExitCode {
+pub fn main(role: Role, args: &[OsString]) -> u8 {
     let words: Vec<&str> = args.iter().filter_map(|a| a.to_str()).collect();
     let argument = words.iter().find(|w| !w.starts_with('-')).and_then(|w| Event::named(w));
     let unknown = words.iter().any(|w| !w.starts_with('-') && Event::named(w).is_none());

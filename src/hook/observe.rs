@@ -2,6 +2,7 @@
 //! reading says. Resolves; judges nothing.
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::input::{Payload, PayloadError};
@@ -64,25 +65,17 @@ pub fn effects(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, Payloa
     match Tool::of(payload.tool()) {
         Tool::Write => file(payload, disk),
         Tool::Command => command(payload, disk),
-        Tool::Mcp => mcp::effects(payload, disk),
+        Tool::Mcp => mcp(payload, disk),
         Tool::Delegate | Tool::Other => Ok(Vec::new()),
     }
 }
 
-/// A tool's input, when it has one.
-pub(super) fn parse<'p, T: Deserialize<'p>>(
-    input: Option<&'p RawValue>,
-) -> Result<Option<T>, PayloadError> {
+fn parse<'p, T: Deserialize<'p>>(input: Option<&'p RawValue>) -> Result<Option<T>, PayloadError> {
     input.map(|raw| serde_json::from_str(raw.get()).map_err(PayloadError::Json)).transpose()
 }
 
 /// A path of a tool's input: relative ones stand on the event's directory, `~` is the user's home.
-pub(super) fn path(
-    payload: &Payload<'_>,
-    text: &str,
-    disk: &Disk,
-    follow: Follow,
-) -> Option<AbsPath> {
+fn path(payload: &Payload<'_>, text: &str, disk: &Disk, follow: Follow) -> Option<AbsPath> {
     if text.is_empty() {
         return None;
     }
@@ -202,4 +195,9 @@ fn read(text: &str, cwd: &str, disk: &Disk, shown: fn(&shell::Invocation) -> Str
         steps.push(Step { words, depth: 0, effects: vec![effect] });
     }
     steps
+}
+
+fn mcp(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
+    let Some(input) = parse::<Value>(payload.tool_input)? else { return Ok(Vec::new()) };
+    Ok(mcp::effects(payload.tool(), &input, &payload.cwd, disk))
 }

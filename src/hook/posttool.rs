@@ -8,7 +8,7 @@ use super::{claims, fencing, register, reply};
 use crate::applet::Event;
 use crate::kernel::StateError;
 use crate::kernel::beat::{self, Flight, Seen};
-use crate::kernel::store::{Kernel, LaneRow, Make, PATIENCE, SpawnRow, Tx};
+use crate::kernel::store::{Kernel, LaneRow, SpawnRow, Tx};
 use crate::policy::facts::Effect;
 use crate::policy::lane::{AbsPath, Pid};
 use crate::shield::Reply;
@@ -67,11 +67,7 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
     if !first && !wrote && !watched && !fenced && !told && tool != Tool::Delegate {
         return Ok(reply::pass());
     }
-    let mut kernel = match Kernel::open(&context.home, Make::IfAbsent, PATIENCE) {
-        Ok(kernel) => kernel,
-        Err(StateError::Absent) => return Ok(reply::pass()),
-        Err(e) => return Err(e),
-    };
+    let mut kernel = context.kernel()?;
     settle(context, &mut kernel, tool, if runs_on { When::Later } else { When::Now })
 }
 

@@ -8,13 +8,14 @@ use super::gather::{self, Gather};
 use super::observe::{self, Tool};
 use super::site::Disk;
 use super::{
-    arms, claims, delegate, fencing, floor, notify, once, refuse, register, reply, trees, whose,
+    arms, claims, delegate, fencing, floor, keeping, notify, once, refuse, register, reply, trees,
+    whose,
 };
 use crate::applet::Role;
 use crate::kernel::beat::{self, Flight, Seen};
 use crate::kernel::life::Registry;
-use crate::kernel::store::{CallRow, Kernel, Make, PATIENCE, ProcessRow, Tx};
-use crate::kernel::{StateError, log};
+use crate::kernel::store::{CallRow, Kernel, ProcessRow, Tx};
+use crate::kernel::{StateError, log, reserve};
 use crate::policy::facts::{Arms, Effect, Facts};
 use crate::policy::rules::{self, ALL_GATES, Gate};
 use crate::policy::verdict::{Denial, Outcome, Verdict};
@@ -54,7 +55,7 @@ pub fn run(context: &Context<'_>) -> Reply {
         return reply::pass();
     }
     let disk = Disk::new(context.home.user(), &context.payload.cwd, context.settings.clone())
-        .standing_in(context.root.clone());
+        .standing_in(context.root.clone(), context.links.clone());
     let effects = match observe::effects(&context.payload, &disk) {
         Ok(effects) => effects,
         Err(e) => {
@@ -70,8 +71,10 @@ pub fn run(context: &Context<'_>) -> Reply {
         Flight::Writes
     };
     let call = context.payload.call().map(|id| (id, flight));
+    let lost_ground = trees::lost_ground(context);
     let seen = beat::touch(&context.home, &context.actor.pid, call, context.now.unix);
     if effects.is_empty()
+        && lost_ground.is_empty()
         && tool != Tool::Delegate
         && matches!(seen, Ok(Seen::Before { .. }))
         && !beat::has_word(&context.home, &context.actor.pid)
@@ -91,6 +94,7 @@ pub fn run(context: &Context<'_>) -> Reply {
         Ok(reply) => reply,
         Err(e) => without_state(context, &disk, &effects, &e),
     };
+    let reply = with_words(context, reply, &lost_ground);
     if let Some(id) = context.payload.call().filter(|_| reply.code != 0) {
         // What was refused is not under way. No harm when it can't be noted: it only looks busy.
         let over = Some((id, Flight::Over));
@@ -130,7 +134,7 @@ fn judge(
     tool: Tool,
     silent: u64,
 ) -> Result<Reply, StateError> {
-    let mut kernel = Kernel::open(&context.home, Make::IfAbsent, PATIENCE)?;
+    let mut kernel = context.kernel()?;
     let mut still = gather::still(effects, context, disk);
     still.floor = floor::facts(effects, context);
     still.fenced = fencing::standing(context);
@@ -146,7 +150,10 @@ fn judge(
             Round::Ask(needs) => needs.iter().for_each(|need| asked.ask(need)),
             Round::Settled(settled) => match finish(context, disk, effects, &mut kernel, &settled)?
             {
-                Finished::Said(reply) => return Ok(with_words(context, reply, &words)),
+                Finished::Said(reply) => {
+                    kernel.abandon();
+                    return Ok(with_words(context, reply, &words));
+                }
                 Finished::Again(word) => words.push(word),
             },
         }
@@ -204,7 +211,9 @@ fn decide(
             }
             // A name that does not judge lanes must not take any: it would take a live one.
             if gates(context.role).contains(&Gate::Lane) {
-                claims::take(tx, context, &mut registry, &gathered.facts, effects, &outcome)?;
+                let facts = &gathered.facts;
+                let unowned = claims::take(tx, context, &mut registry, facts, effects, &outcome)?;
+                outcome.keeps.extend(keeping::overwritten(&unowned, facts));
             }
             if !once::keeps(tx, context, call.as_deref(), &outcome)? {
                 outcome.keeps.clear();
@@ -302,7 +311,7 @@ fn finish(
         Verdict::Allow => {
             let mut words = settled.notices.clone();
             words.extend(settled.outcome.notices.iter().cloned());
-            match trees::keep(context, kernel, &settled.outcome) {
+            match keeping::keep(context, kernel, &settled.outcome) {
                 Ok(kept) => words.extend(kept),
                 Err(refusal) => {
                     words.insert(0, refusal);
@@ -325,6 +334,10 @@ fn without_state(
     effects: &[Effect],
     error: &StateError,
 ) -> Reply {
+    if matches!(error, StateError::Full(_)) {
+        // Something beside the table found no room; the next call shall.
+        reserve::give_up(&context.home);
+    }
     if effects.is_empty() {
         // Nothing that could meet anybody: a broken table is no reason to refuse a look around.
         log::report(&context.home, context.now, &error.to_string());

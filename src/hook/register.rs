@@ -259,7 +259,9 @@ pub fn present(
 ) -> Result<PresenceRow, StateError> {
     let now = tx.now().tick;
     let row = match tx.presence_at(root, session)? {
-        Some(row) if silent < lease => return Ok(row),
+        // A later moment than now is one of another boot, whose clock ran further.
+        Some(row) if silent < lease && row.since <= now => return Ok(row),
+        Some(row) if silent < lease => PresenceRow { since: now, ..row },
         Some(row) => PresenceRow { since: now, wrote: false, ..row },
         None => PresenceRow {
             root: root.clone(),

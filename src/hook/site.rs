@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
+use std::rc::Rc;
 
 use crate::config::Settings;
 use crate::git::discover::{self, Head};
@@ -27,7 +28,8 @@ pub struct Disk {
     cwd: String,
     settings: Settings,
     here: Option<Root>,
-    links: Links,
+    links: Rc<Links>,
+    entries: RefCell<HashMap<String, Entry>>,
     roots: RefCell<HashMap<AbsPath, Option<Root>>>,
     config: RefCell<HashMap<(AbsPath, String), Option<String>>>,
 }
@@ -41,16 +43,17 @@ impl Disk {
             cwd: cwd.to_owned(),
             settings,
             here: None,
-            links: Links::default(),
+            links: Rc::default(),
+            entries: RefCell::new(HashMap::new()),
             roots: RefCell::new(HashMap::new()),
             config: RefCell::new(HashMap::new()),
         }
     }
 
-    /// The same with the work tree of that directory, where it is known already.
+    /// The same with the work tree of that directory and what is known of links.
     #[must_use]
-    pub fn standing_in(self, here: Option<Root>) -> Self {
-        Self { here, ..self }
+    pub fn standing_in(self, here: Option<Root>, links: Rc<Links>) -> Self {
+        Self { here, links, ..self }
     }
 
     /// The user's home directory.
@@ -98,7 +101,13 @@ impl World for Disk {
     }
 
     fn target(&self, path: &str) -> Entry {
-        fs::metadata(path).map_or(Entry::Missing, |m| kind(&m))
+        // A loop's body is read once a word, and asks the same each time.
+        if let Some(known) = self.entries.borrow().get(path) {
+            return *known;
+        }
+        let entry = fs::metadata(path).map_or(Entry::Missing, |m| kind(&m));
+        self.entries.borrow_mut().insert(path.to_owned(), entry);
+        entry
     }
 
     fn list(&self, dir: &str, limit: usize) -> Option<Vec<String>> {

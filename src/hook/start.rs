@@ -9,7 +9,8 @@ use crate::kernel::StateError;
 use crate::kernel::beat::{self, Seen};
 use crate::kernel::clock::{self, ClientLife};
 use crate::kernel::life::{Life, Registry};
-use crate::kernel::store::{Kernel, Make, PATIENCE, ProcessRow, State, Tx, Vouched};
+use crate::kernel::reserve;
+use crate::kernel::store::{ProcessRow, State, Tx, Vouched};
 use crate::policy::facts::Kind;
 use crate::policy::lane::Pid;
 use crate::policy::telling;
@@ -28,8 +29,10 @@ pub fn run(context: &Context<'_>) -> Result<Reply, StateError> {
         Ok(Seen::Before { silent }) => silent,
         Ok(Seen::First) | Err(_) => 0,
     };
-    let mut kernel = Kernel::open(&context.home, Make::IfAbsent, PATIENCE)?;
+    let mut kernel = context.kernel()?;
     let mut words = kernel.transact(|tx| begin(tx, context, silent))?;
+    // Best effort: it is only for a day on which nothing else helps.
+    drop(reserve::keep(&context.home));
     words.extend(trees::at_start(context));
     words.extend(context.faults.iter().map(|f| format!("octo: settings: {f}")));
     Ok(reply::context(Event::SessionStart, &words))
@@ -54,6 +57,9 @@ fn begin(tx: &mut Tx<'_>, context: &Context<'_>, silent: u64) -> Result<Vec<Stri
             register::mark_resumed(tx, &mut row)?;
         }
         _ => {}
+    }
+    if let Some(unmet) = tx.unmet(&context.actor.pid)? {
+        words.push(format!("octo: NOT isolated in {}: {}", unmet.root, telling::plain(&unmet.why)));
     }
     words.extend(tx.take_notices(&context.actor.pid)?);
     words.extend(neighbours(tx, context)?);

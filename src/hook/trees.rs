@@ -1,20 +1,16 @@
-//! Where hook events meet worktrees: the client's own wishes for them, what a starting session is
-//! told and given, and the bytes that are held before a call may throw them away.
+//! Where hook events meet worktrees: the client's own wishes for them, and what a starting session
+//! is told and given.
 
-use std::ffi::OsStr;
 use std::io::Write;
 use std::path::PathBuf;
 
 use super::context::Context;
 use crate::git::{self, Follow, canonical};
-use crate::kernel::store::Kernel;
+use crate::policy::facts::Root;
 use crate::policy::lane::AbsPath;
 use crate::policy::telling::plain;
-use crate::policy::verdict::{Keep, Note, Outcome, What};
 use crate::shield::Reply;
 use crate::worktree::engine::Engine;
-use crate::worktree::keep::snapshot::{self, Extra};
-use crate::worktree::keep::{Bounds, Kept, Reason};
 use crate::worktree::{State, TreeRow};
 
 /// `WorktreeCreate`: prints one path, or fails with the reason and nothing left behind.
@@ -62,14 +58,18 @@ pub fn remove(context: &Context<'_>) -> Reply {
 #[must_use]
 pub fn at_start(context: &Context<'_>) -> Vec<String> {
     let (Some(engine), Some(root)) = (engine(context), &context.root) else { return Vec::new() };
-    engine.reap_in_background();
+    engine.reap_in_background(Some(&root.common));
     let rows = engine.of_session(&context.actor.session).unwrap_or_default();
     let here: Vec<&TreeRow> =
         rows.iter().filter(|r| r.common == root.common && r.name.is_none()).collect();
-    let Some(row) = here.first() else { return Vec::new() };
-    let mut words = Vec::new();
+    let mut words: Vec<String> =
+        engine.cramped().map(|why| format!("octo: {why}")).into_iter().collect();
+    let Some(row) = here.first() else {
+        words.extend(moved(context, &engine, root));
+        return words;
+    };
     let row = if standing(row) {
-        (*row).clone()
+        engine.resumed((*row).clone()).unwrap_or_else(|_| (*row).clone())
     } else if row.stands() {
         match engine.fork(&context.actor.session, &root.path) {
             Ok(made) => {
@@ -84,11 +84,46 @@ pub fn at_start(context: &Context<'_>) -> Vec<String> {
             }
         }
     } else {
-        return Vec::new();
+        return words;
     };
     words.push(format!("octo: isolated at {} (branch {}, {})", row.place(), row.branch, row.state));
     export(&row);
     words
+}
+
+/// What a session is told whose directory went with its tree while it was at work there.
+#[must_use]
+pub fn lost_ground(context: &Context<'_>) -> Vec<String> {
+    let gone = |cwd: &&AbsPath| std::fs::symlink_metadata(cwd.as_path()).is_err();
+    let Some(cwd) = context.cwd.as_ref().filter(gone) else { return Vec::new() };
+    let rows = engine(context).and_then(|e| e.of_session(&context.actor.session).ok());
+    let rows = rows.unwrap_or_default();
+    let Some(row) = rows.iter().find(|row| cwd.within(&row.path)) else { return Vec::new() };
+    let id = &row.id;
+    vec![format!(
+        "octo: your worktree {} is gone; its branch {} is kept: octo worktree recreate {id}, run from {}",
+        row.path, row.branch, row.main
+    )]
+}
+
+/// A session whose tree was handed on to other work gets a fresh one when it comes back.
+fn moved(context: &Context<'_>, engine: &Engine, root: &Root) -> Vec<String> {
+    let session = &context.actor.session;
+    let Ok(Some(former)) = engine.handed_on(session, &root.common) else { return Vec::new() };
+    match engine.fork(session, &former.main) {
+        Ok(made) => {
+            export(&made.row);
+            let at = format!("you work in {} (branch {}) now", made.row.place(), made.row.branch);
+            let notes = made.notes.iter().map(|note| plain(note));
+            notes.chain([at]).map(|line| format!("octo: {line}")).collect()
+        }
+        Err(why) => vec![format!(
+            "octo: your worktree {} was handed on to session {} and a fresh one could not be made: {}; start again to try again",
+            former.path,
+            former.session,
+            plain(&why.to_string())
+        )],
+    }
 }
 
 fn standing(row: &TreeRow) -> bool {
@@ -119,80 +154,4 @@ fn export(row: &TreeRow) {
 
 fn engine(context: &Context<'_>) -> Option<Engine> {
     Engine::new(&context.home, context.root.as_ref().map(|r| r.path.as_path()))
-}
-
-/// Holds what an allowed call is about to overwrite or throw away. Words for the agent, or the
-/// refusal when somebody else's bytes are too many to hold.
-pub fn keep(
-    context: &Context<'_>,
-    kernel: &mut Kernel,
-    outcome: &Outcome,
-) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    for keep in &outcome.keeps {
-        let root = git::root_of(&keep.root).filter(|r| r.path == keep.root);
-        let Some(root) = root else { continue };
-        let only: Vec<PathBuf> =
-            keep.path.iter().filter_map(|p| p.below(&root.path)).map(PathBuf::from).collect();
-        if only.iter().any(|p| p.components().any(|c| c.as_os_str() == OsStr::new(".git"))) {
-            continue;
-        }
-        let reason = Reason {
-            what: what(context, keep),
-            by: Some(context.actor.pid.to_string()),
-            owner: keep.whose.as_ref().map(ToString::to_string),
-            at: context.now.unix,
-        };
-        let extra = Extra { only, ..Extra::default() };
-        match snapshot::before(&root, &reason, &extra, Bounds::default()) {
-            Ok(Kept::Nothing) => {}
-            Ok(Kept::Ref(held)) => {
-                let note = Note {
-                    root: Some(root.path.to_string()),
-                    target: keep.path.as_ref().map(ToString::to_string),
-                    restore: Some(held.to_string()),
-                    reason: Some(reason.what.clone()),
-                    ..Note::default()
-                };
-                let pid = context.actor.pid.clone();
-                drop(kernel.transact(|tx| {
-                    tx.journal(&pid, What::Keep, note);
-                    Ok(())
-                }));
-                if keep.whose.is_some() {
-                    words.push(format!("octo: they come back with: {held}"));
-                }
-            }
-            Ok(Kept::TooBig { bytes, files }) => {
-                let size = format!("{files} files, {} MiB", bytes >> 20);
-                too_big(keep, &size, &mut words)?;
-            }
-            Err(why) => too_big(keep, &why.to_string(), &mut words)?,
-        }
-    }
-    Ok(words)
-}
-
-fn too_big(keep: &Keep, what: &str, words: &mut Vec<String>) -> Result<(), String> {
-    if let Some(whose) = &keep.whose {
-        return Err(format!(
-            "octo: denied [keep.bounds] uncommitted work of {whose} in {} could not be held first ({})\nwhat to do: commit or copy it, then try again",
-            keep.root,
-            plain(what)
-        ));
-    }
-    words.push(format!(
-        "octo: uncommitted work in {} was not held first ({})",
-        keep.root,
-        plain(what)
-    ));
-    Ok(())
-}
-
-fn what(context: &Context<'_>, keep: &Keep) -> String {
-    let tool = context.payload.tool();
-    match &keep.path {
-        Some(path) => format!("{tool} on {path}"),
-        None => format!("{tool} in {}", keep.root),
-    }
 }

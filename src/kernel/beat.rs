@@ -8,7 +8,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::home::{Home, open_private};
+use super::home::{Home, open_private, open_seen};
+use super::reserve;
 use crate::policy::lane::Pid;
 
 /// Read at most this much of the file's end.
@@ -46,15 +47,18 @@ pub enum Seen {
 /// Notes a sign of life. Makes the file (and the folders) when absent.
 pub fn touch(home: &Home, pid: &Pid, call: Option<(&str, Flight)>, unix: u64) -> io::Result<Seen> {
     let path = home.beat(pid);
-    let mut file = match open_private(&path) {
-        Ok(file) => file,
+    let (mut file, meta) = match open_seen(&path) {
+        Ok(found) => found,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             home.create()?;
-            open_private(&path)?
+            open_seen(&path)?
+        }
+        Err(e) if is_full(&e) => {
+            reserve::give_up(home);
+            open_seen(&path)?
         }
         Err(e) => return Err(e),
     };
-    let meta = file.metadata()?;
     let first = meta.len() == 0;
     let silent = unix.saturating_sub(u64::try_from(meta.mtime()).unwrap_or(0));
     let line = match call {
@@ -82,10 +86,19 @@ pub fn touch(home: &Home, pid: &Pid, call: Option<(&str, Flight)>, unix: u64) ->
                 },
             },
         )?;
-    } else {
-        file.write_all(line.as_bytes())?;
+    } else if let Err(e) = file.write_all(line.as_bytes()) {
+        // A live process must not fall silent because the disk is full.
+        if !is_full(&e) {
+            return Err(e);
+        }
+        reserve::give_up(home);
+        file.write_all(format!("\n{line}").as_bytes())?;
     }
     Ok(if first { Seen::First } else { Seen::Before { silent } })
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// A turn is over: nothing is in flight any more.

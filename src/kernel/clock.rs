@@ -56,7 +56,7 @@ fn boot_tick() -> Tick {
 #[must_use]
 pub fn place() -> Place {
     use std::os::unix::fs::MetadataExt;
-    let read = |path: &str| fs::read_to_string(path).map(|t| t.trim().to_owned());
+    let read = |path: &str| start_of_file(path).map(|t| t.trim().to_owned());
     let machine = read("/etc/machine-id").ok().filter(|m| !m.is_empty());
     Place {
         machine: machine.unwrap_or_else(host_name),
@@ -118,16 +118,32 @@ pub fn client_life(client: Client) -> ClientLife {
 /// Start time and parent of a process.
 #[cfg(target_os = "linux")]
 fn start_of(pid: u32) -> Option<(u64, u32)> {
-    let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat(&start_of_file(&format!("/proc/{pid}/stat")).ok()?)
+        .map(|(_, start, parent)| (start, parent))
+}
+
+/// Name, start time and parent, from a process's line.
+#[cfg(target_os = "linux")]
+fn stat(line: &str) -> Option<(&str, u64, u32)> {
     // The name stands in parentheses and may hold anything, so count from the last one.
-    let rest = line.get(line.rfind(')')? + 1..)?;
+    let (before, rest) = line.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
     let mut fields = rest.split_whitespace();
     if matches!(fields.next()?, "Z" | "X") {
         return None;
     }
     let parent = fields.next()?.parse().ok()?;
     let start = fields.nth(17)?.parse().ok()?;
-    Some((start, parent))
+    Some((name, start, parent))
+}
+
+/// The start of a small file of the kernel's, in one read: it has no size to ask for.
+#[cfg(target_os = "linux")]
+fn start_of_file(path: &str) -> std::io::Result<String> {
+    use std::io::Read;
+    let mut bytes = [0; 1024];
+    let length = fs::File::open(path)?.read(&mut bytes)?;
+    Ok(String::from_utf8_lossy(bytes.get(..length).unwrap_or_default()).into_owned())
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -145,10 +161,10 @@ pub fn client() -> Option<(Client, bool)> {
         if pid <= 1 {
             return None;
         }
-        let (start, parent) = start_of(pid)?;
-        let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-        if !is_carrier(name.trim()) {
-            let by_name = name.trim() == "claude";
+        let line = start_of_file(&format!("/proc/{pid}/stat")).ok()?;
+        let (name, start, parent) = stat(&line)?;
+        if !is_carrier(name) {
+            let by_name = name == "claude";
             return Some((Client { pid, start }, by_name));
         }
         pid = parent;
@@ -180,5 +196,14 @@ mod tests {
         let (start, _) = start_of(me).unwrap();
         assert_eq!(client_life(Client { pid: me, start }), ClientLife::Runs);
         assert_eq!(client_life(Client { pid: me, start: start + 1 }), ClientLife::Gone);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_name_may_hold_what_ends_names() {
+        let numbers: Vec<String> = (5..=22).map(|n| n.to_string()).collect();
+        let line = format!("12 (a (b) c) S 4 {}", numbers.join(" "));
+        assert_eq!(stat(&line), Some(("a (b) c", 22, 4)));
+        assert_eq!(stat("12 (a) Z 4 5"), None);
     }
 }

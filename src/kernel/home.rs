@@ -23,10 +23,8 @@ impl Home {
     /// The kernel of the user whose home directory is `user`.
     #[must_use]
     pub fn of(user: &Path) -> Self {
-        // A link in the way (a dotfiles manager's `~/.claude`) is followed once, here.
-        let claude = user.join(".claude");
-        let claude = fs::canonicalize(&claude).unwrap_or(claude);
-        Self { user: user.to_path_buf(), dir: claude.join(".cache").join("kernel") }
+        // Links in the way (a dotfiles manager's `~/.claude`) are followed once, here.
+        Self { user: user.to_path_buf(), dir: real(&user.join(".claude/.cache/kernel")) }
     }
 
     /// The kernel of the user this program runs for.
@@ -45,6 +43,12 @@ impl Home {
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// The client's own folder, whose repository is everybody's.
+    #[must_use]
+    pub fn brain(&self) -> PathBuf {
+        real(&self.user.join(".claude"))
     }
 
     /// The process table.
@@ -133,6 +137,12 @@ impl Home {
         self.dir.join("wired").join(settings.chars().map(plain).collect::<String>())
     }
 
+    /// Room kept back for a full disk.
+    #[must_use]
+    pub fn reserve(&self) -> PathBuf {
+        self.dir.join("reserve")
+    }
+
     /// Where what went wrong outside PreToolUse is written.
     #[must_use]
     pub fn report(&self) -> PathBuf {
@@ -155,8 +165,24 @@ impl Home {
     }
 }
 
+/// A path without links, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    for known in path.ancestors() {
+        if let (Ok(mut real), Ok(rest)) = (fs::canonicalize(known), path.strip_prefix(known)) {
+            real.extend(rest);
+            return real;
+        }
+    }
+    path.to_path_buf()
+}
+
 /// Opens a private file for appending, made when absent, never through a link or a pipe.
 pub fn open_private(path: &Path) -> io::Result<fs::File> {
+    open_seen(path).map(|(file, _)| file)
+}
+
+/// As [`open_private`], with what was looked at anyway.
+pub fn open_seen(path: &Path) -> io::Result<(fs::File, fs::Metadata)> {
     use rustix::fs::OFlags;
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let flags = i32::try_from(flags.bits()).unwrap_or(0);
@@ -167,10 +193,11 @@ pub fn open_private(path: &Path) -> io::Result<fs::File> {
         .mode(0o600)
         .custom_flags(flags)
         .open(path)?;
-    if !file.metadata()?.is_file() {
+    let meta = file.metadata()?;
+    if !meta.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    Ok(file)
+    Ok((file, meta))
 }
 
 /// An id as a file name: itself where that is safe, else a digest.

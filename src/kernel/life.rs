@@ -29,7 +29,7 @@ pub enum Life {
     },
     /// Its exit was seen.
     Ended,
-    /// Its client is gone, or the machine was restarted.
+    /// Its client is gone.
     Dead,
 }
 
@@ -192,11 +192,8 @@ pub fn life(tx: &Tx<'_>, row: &ProcessRow, lease: u64) -> Life {
     if row.state == State::Ended {
         return Life::Ended;
     }
-    let place = tx.place();
-    let here = row.place.machine == place.machine;
-    if here && row.place.boot != place.boot {
-        return Life::Dead;
-    }
+    // A row of another machine, boot or pid namespace says nothing of its client that could be
+    // looked up here: two machines made from one image have one id and share a home folder.
     let client = client_of(tx, row);
     if client == ClientLife::Gone {
         return Life::Dead;

@@ -1,59 +1,93 @@
 //! The journal files: appended under the table's lock, one write for all lines of a transaction.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use super::StateError;
 use super::clock::Now;
-use super::home::{Home, open_private};
-use crate::journal::{self, Entry, Head};
+use super::home::{Home, open_private, open_seen};
+use super::segment::{self, Growth};
+use crate::journal::{self, Entry, Head, Part};
 use crate::policy::lane::Pid;
 use crate::policy::verdict::{Note, What};
 
 /// How much of an unacknowledged tail is looked at.
-const TAIL: u64 = 256 * 1024;
+const TAIL: u64 = 8 * 1024 * 1024;
+
+/// A line to be written.
+pub type Line<'n> = (What, &'n Note);
 
 /// Appends lines to a process's journal and gives its new head.
-pub fn append<'n>(
+pub fn append(
     home: &Home,
     pid: &Pid,
-    head: &Head,
+    known: &Head,
     now: Now,
-    lines: impl Iterator<Item = (What, &'n Note)>,
+    growth: &Growth<'_>,
+    lines: &[Line<'_>],
 ) -> Result<Head, StateError> {
     let path = home.journal(pid);
     let at = |e| StateError::io(&path, e);
-    let mut file = open_private(&path).map_err(at)?;
-    let len = file.metadata().map_err(at)?.len();
-    let (mut head, ends) = match len.cmp(&head.bytes) {
-        Ordering::Equal => (head.clone(), Ends::OnALine),
-        Ordering::Greater => adopt(&mut file, head, len).map_err(at)?,
-        // Cut: the gap in the numbers will tell.
-        Ordering::Less => (Head { bytes: len, ..head.clone() }, Ends::Anywhere),
+    let (mut file, meta) = open_seen(&path).map_err(at)?;
+    let len = meta.len();
+    let (mut head, ends) = match len.cmp(&known.bytes) {
+        Ordering::Equal => (known.clone(), Ends::OnALine),
+        Ordering::Greater | Ordering::Less => match segment::begun(home, pid, &mut file, known) {
+            // Killed between two segments: the table still speaks of the one before.
+            Some(after) if len == 0 => return segment::begin(home, pid, after, now, growth, lines),
+            Some(_) => adopt(&mut file, &Head::default(), len).map_err(at)?,
+            None if len > known.bytes => adopt(&mut file, known, len).map_err(at)?,
+            // Cut: the gap in the numbers will tell.
+            None => (Head { bytes: len, ..known.clone() }, Ends::Anywhere),
+        },
     };
+    let taken_over = head.seq != known.seq && len > 0;
+    if ends == Ends::OnALine && head.bytes >= growth.limit {
+        drop(file);
+        if let Some(fresh) = segment::rotate(home, pid, &head, now, growth, lines)? {
+            return Ok(fresh);
+        }
+        file = open_private(&path).map_err(at)?;
+    }
     let mut text = String::new();
     if ends == Ends::Anywhere && head.bytes > 0 {
         text.push('\n');
         head.bytes += 1;
     }
+    if taken_over {
+        // A killed hook may have written that lanes ended which did not.
+        segment::say_again(&mut text, &mut head, pid, now, growth)?;
+    }
+    write_lines(&mut text, &mut head, pid, now, lines);
+    // One write: a line is there whole or, when the disk fills up, torn and never acknowledged.
+    file.write_all(text.as_bytes()).map_err(at)?;
+    Ok(head)
+}
+
+/// Renders lines that follow `head`, which moves on.
+pub(super) fn write_lines(
+    text: &mut String,
+    head: &mut Head,
+    pid: &Pid,
+    now: Now,
+    lines: &[Line<'_>],
+) {
     for (kind, note) in lines {
         let entry = Entry {
             seq: head.seq + 1,
             at: now.unix,
             tick: now.tick.0,
             pid: pid.to_string(),
-            kind,
-            note: note.clone(),
+            kind: *kind,
+            note: (*note).clone(),
             prev: head.seal.clone(),
         };
         let Some((line, seal)) = journal::seal(&entry) else { continue };
-        head = Head { seq: entry.seq, seal, bytes: head.bytes + line.len() as u64 };
+        *head = Head { seq: entry.seq, seal, bytes: head.bytes + line.len() as u64 };
         text.push_str(&line);
     }
-    // One write: a line is there whole or, when the disk fills up, torn and never acknowledged.
-    file.write_all(text.as_bytes()).map_err(at)?;
-    Ok(head)
 }
 
 /// Where a journal that is to be continued ends.
@@ -95,34 +129,41 @@ fn adopt(file: &mut File, head: &Head, len: u64) -> std::io::Result<(Head, Ends)
     Ok((Head { bytes: end, ..head }, Ends::OnALine))
 }
 
-/// A journal's text.
-pub fn text(home: &Home, pid: &Pid) -> Result<String, StateError> {
-    let path = home.journal(pid);
-    let bytes = std::fs::read(&path).map_err(|e| StateError::io(&path, e))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The texts of all journals in the folder, whatever the table knows of them.
-pub fn all(home: &Home) -> Result<Vec<(String, String)>, StateError> {
+/// The texts of all journals in the folder, whatever the table knows of them: the name of each,
+/// and its segments, the oldest first.
+pub fn all(home: &Home) -> Result<Vec<(String, Vec<Part>)>, StateError> {
     let dir = home.journals();
     let entries = match std::fs::read_dir(&dir) {
         Ok(entries) => entries,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(e) => return Err(StateError::io(dir, e)),
     };
-    let mut out = Vec::new();
+    let mut out: BTreeMap<String, Vec<Part>> = BTreeMap::new();
     for entry in entries.flatten() {
-        let path = entry.path();
-        if path.extension().is_some_and(|e| e == "jsonl")
-            && entry.file_type().is_ok_and(|t| t.is_file())
-        {
-            let bytes = std::fs::read(&path).map_err(|e| StateError::io(&path, e))?;
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            out.push((name, String::from_utf8_lossy(&bytes).into_owned()));
+        let Some((name, number)) = segment::named(&entry.file_name()) else { continue };
+        if !entry.file_type().is_ok_and(|t| t.is_file()) {
+            continue;
         }
+        let path = entry.path();
+        let bytes = std::fs::read(&path).map_err(|e| StateError::io(&path, e))?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        out.entry(name).or_default().push(Part { number, text });
     }
-    out.sort();
-    Ok(out)
+    for parts in out.values_mut() {
+        parts.sort_by_key(|part| part.number.unwrap_or(u64::MAX));
+    }
+    Ok(out.into_iter().collect())
+}
+
+/// The last lines of a process's journal, from `most` bytes or a little more: where a new segment
+/// has just begun, those before it too.
+#[must_use]
+pub fn tail(home: &Home, pid: &Pid, most: u64) -> String {
+    let live = super::beat::read_tail(&home.journal(pid), most).unwrap_or_default();
+    let before = segment::numbers(home, pid).last().copied().filter(|_| (live.len() as u64) < most);
+    let before = before.map(|number| segment::path(home, pid, number));
+    let before = before.and_then(|path| super::beat::read_tail(&path, most).ok());
+    before.unwrap_or_default() + &live
 }
 
 /// Notes a failure that blocked nobody, for doctor. Best effort: a full disk must not turn a

@@ -10,14 +10,20 @@ pub mod beat;
 pub mod clock;
 pub mod home;
 pub mod life;
+pub mod links;
 pub mod log;
 pub mod off;
+pub mod reserve;
 pub mod schema;
+pub mod segment;
 pub mod store;
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+
+/// SQLite's extended code for a write that the system refused.
+const IOERR_WRITE: i32 = 778;
 
 /// Why the kernel's state could not be used.
 #[derive(Debug)]
@@ -94,6 +100,10 @@ impl From<rusqlite::Error> for StateError {
             }
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 Self::Damaged(error.to_string())
+            }
+            // A write that fails for another reason than room is out of a quota, in practice.
+            _ if error.sqlite_error().is_some_and(|e| e.extended_code == IOERR_WRITE) => {
+                Self::Full(PathBuf::from("table.sqlite"))
             }
             Some(ErrorCode::DiskFull) => Self::Full(PathBuf::from("table.sqlite")),
             Some(_) | None => Self::Table(error.to_string()),

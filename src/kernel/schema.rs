@@ -58,4 +58,5 @@ pub const STEPS: &[&str] = &[
      CREATE INDEX tree_common ON tree(common);",
     "ALTER TABLE custody ADD COLUMN writer TEXT;",
     "ALTER TABLE process ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;",
+    "ALTER TABLE journal ADD COLUMN kept INTEGER NOT NULL DEFAULT 1;",
 ];

@@ -44,6 +44,9 @@ pub enum Command {
     /// Commits a session's work and lands its branch.
     Save(save::SaveArgs),
     /// Saves, then lays the tree to rest.
+    #[command(
+        after_help = "Examples:\n  octo archive                  the tree around this directory\n  octo archive dim/3f2a91c0"
+    )]
     Archive(save::SaveArgs),
     /// The trees of sessions.
     Worktree(worktree::WorktreeArgs),
@@ -51,7 +54,7 @@ pub enum Command {
     Keep(keep::KeepArgs),
     /// The project a path in a tree stands for, and back.
     Scope(scope::ScopeArgs),
-    /// After a collision: holds loose work, shows where changes went.
+    /// After a collision: holds loose work, finds lost changes.
     Recover(recover::RecoverArgs),
     /// Puts the program in place and wires the client's settings.
     Install(install::InstallArgs),
@@ -71,7 +74,7 @@ pub enum Command {
     Man(manual::ManArgs),
     /// This overview.
     #[command(hide = true)]
-    Help,
+    Help(manual::HelpArgs),
 }
 
 /// Runs a parsed command line.
@@ -79,7 +82,8 @@ pub fn run(cli: &Cli) -> Done {
     let voice = if cli.quiet { Voice::Quiet } else { Voice::Normal };
     let context = Context::here(voice)?;
     match &cli.command {
-        None | Some(Command::Help) => context.screen.print(&manual::help()),
+        None => context.screen.print(&manual::help()),
+        Some(Command::Help(args)) => manual::tell(args, &context),
         Some(Command::Ps(args)) => ps::run(args, &context),
         Some(Command::Top(args)) => top::run(args, &context),
         Some(Command::Replay(args)) => replay::run(args, &context),

@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use serde_json::json;
@@ -76,20 +75,20 @@ enum Verb {
 
 /// Runs `octo-dim ARGS…`.
 #[must_use]
-pub fn start(args: &[OsString]) -> ExitCode {
+pub fn start(args: &[OsString]) -> u8 {
     let named = std::iter::once(OsString::from("octo-dim")).chain(args.iter().cloned());
     let dim = match Dim::try_parse_from(named) {
         Ok(dim) => dim,
         Err(why) => {
             drop(why.print());
-            return ExitCode::from(u8::try_from(why.exit_code()).unwrap_or(2));
+            return u8::try_from(why.exit_code()).unwrap_or(2);
         }
     };
     match run(&dim) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(why) => {
             Screen::detect(Voice::Normal).fail(&why);
-            ExitCode::from(why.code())
+            why.code()
         }
     }
 }

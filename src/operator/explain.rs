@@ -267,6 +267,9 @@ pub(super) fn describe(effect: &Effect) -> (String, Option<&str>) {
         Effect::Pathspec { root, scope: what, words } => {
             (format!("throws away changes to {} in {root}", scope(what)), Some(words))
         }
+        Effect::Untracked { root, scope: what, words, .. } => {
+            (format!("throws away what git does not track in {root}: {}", scope(what)), Some(words))
+        }
         Effect::Head { root, words, .. } => (format!("moves HEAD of {root}"), Some(words)),
         Effect::Sequencer { root, operation, words } => {
             (format!("goes on with or ends a {operation} in {root}"), Some(words))

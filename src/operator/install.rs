@@ -92,17 +92,22 @@ pub fn wanted(context: &Context, place: &Place, scope: Scope, choice: Choice) ->
         return Wiring { entries, ..Wiring::default() };
     }
     let program = place.link("octo-hook").display().to_string();
-    let trees = match &context.settings.worktree.location {
-        WorktreePlace::Folder(folder) => expand(folder, &context.home),
-        WorktreePlace::Home | WorktreePlace::Sibling => context.home.join(TREES),
-    };
     Wiring {
         entries: wires(choice.engine).map(|row| Entry::installed(row, &program)).collect(),
-        folders: vec![trees.display().to_string()],
+        folders: vec![trees_of(context).display().to_string()],
         prefix: match choice.fence {
             Fencing::Yes => Some(place.link("octo-sh").display().to_string()),
             Fencing::No => None,
         },
+    }
+}
+
+/// The folder of this person's trees, which a client must let sessions work in.
+#[must_use]
+pub fn trees_of(context: &Context) -> PathBuf {
+    match &context.settings.worktree.location {
+        WorktreePlace::Folder(folder) => expand(folder, &context.home),
+        WorktreePlace::Home | WorktreePlace::Sibling => context.home.join(TREES),
     }
 }
 

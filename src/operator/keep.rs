@@ -1,6 +1,5 @@
 //! `octo keep`: what was held before it could be lost, and the way back.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -15,13 +14,19 @@ use super::tree_door::{Asker, Door};
 use crate::git::{self, Follow, canonical};
 use crate::kernel::clock;
 use crate::policy::facts::Root;
+use crate::worktree::TreeError;
+use crate::worktree::keep::refs::{self, Back, Named};
 use crate::worktree::keep::restore::{self, Into, Layer};
 use crate::worktree::keep::shelf::{self, Item, Mode, Retention};
 use crate::worktree::keep::{Kept, Reason};
-use crate::worktree::{State, TreeError};
+use crate::worktree::plan::short;
+use crate::worktree::reap::needed;
 
 /// Shows and brings back what octo held before it could be lost.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  octo keep list\n  octo keep show 20260301\n  octo keep restore 20260301 src/lib.rs --to /tmp/back"
+)]
 pub struct KeepArgs {
     /// What to do.
     #[command(subcommand)]
@@ -60,6 +65,9 @@ pub enum Verb {
         /// Older than this many days.
         #[arg(long, default_value_t = 30)]
         days: u64,
+        /// Oldest first while all together hold more than this many MiB.
+        #[arg(long, value_name = "MIB", default_value_t = 1024)]
+        megabytes: u64,
         /// Do it.
         #[arg(long)]
         yes: bool,
@@ -78,7 +86,14 @@ pub fn run(args: &KeepArgs, context: &Context) -> Done {
         Verb::Restore { name, paths, to } => {
             put_back(context, &door, &root, name, paths, to.as_deref())
         }
-        Verb::Prune { days, yes } => prune(context, &door, &root, *days, *yes),
+        Verb::Prune { days, megabytes, yes } => {
+            let retention = Retention {
+                age: days.saturating_mul(86_400),
+                bytes: megabytes.saturating_mul(1 << 20),
+                ..Retention::default()
+            };
+            prune(context, &door, &root, retention, *yes)
+        }
     }
 }
 
@@ -143,12 +158,18 @@ fn find(root: &Root, word: &str) -> Result<Item, OperatorError> {
 fn show(context: &Context, root: &Root, word: &str, as_json: bool) -> Done {
     let item = find(root, word)?;
     let held = restore::show(&root.common, &item.name)?;
+    let names = refs::of(&root.common, &item.name)?;
     if as_json {
         let files: Vec<_> = held
             .iter()
             .map(|h| json!({ "path": h.path, "mode": h.mode, "blob": h.blob, "layer": layer(h.layer) }))
             .collect();
-        return context.screen.json("keep", json!({ "name": item.name, "files": files }));
+        let refs: Vec<_> = names
+            .iter()
+            .map(|n| json!({ "name": n.name, "commit": n.commit, "title": n.title }))
+            .collect();
+        let value = json!({ "name": item.name, "files": files, "refs": refs });
+        return context.screen.json("keep", value);
     }
     context.screen.say(&format!("held before {}", harmless(&item.what)));
     let line = |h: &restore::Held| {
@@ -156,10 +177,23 @@ fn show(context: &Context, root: &Root, word: &str, as_json: bool) -> Done {
         format!("{gone:8} {}\n", harmless(&h.path.display().to_string()))
     };
     context.screen.print(&held.iter().map(line).collect::<String>())?;
-    context
-        .screen
-        .say(&format!("git diff {0}^ {0}   octo keep restore {1}", item.commit, item.name));
+    for named in &names {
+        context.screen.print(&format!("{}\n", told(named)))?;
+    }
+    if names.is_empty() {
+        context.screen.say(&format!("git diff {0}^ {0}", item.commit));
+    }
+    context.screen.say(&format!("octo keep restore {}", item.name));
     Ok(())
+}
+
+/// A commit and the name it had.
+fn told(named: &Named) -> String {
+    let commit = short(&named.commit);
+    match named.name.strip_prefix("refs/heads/") {
+        Some(branch) => format!("branch   {} {commit}", harmless(branch)),
+        None => format!("stash    {} {commit}", harmless(&named.title)),
+    }
 }
 
 fn layer(layer: Layer) -> &'static str {
@@ -192,6 +226,11 @@ fn put_back(
         owner: None,
         at: clock::unix_seconds(),
     };
+    if folder.is_none() && paths.is_empty() {
+        for back in refs::give_back(&root.common, &item.name)? {
+            name_back(context, &back)?;
+        }
+    }
     let done = restore::restore(&root.common, &item.name, paths, into, &reason)?;
     for path in &done.written {
         context.screen.print(&format!("{}\n", harmless(&path.display().to_string())))?;
@@ -203,6 +242,25 @@ fn put_back(
         context.screen.say(&format!("what was there before is held: {keep}"));
     }
     Ok(())
+}
+
+/// Says what became of a branch or a stash entry.
+fn name_back(context: &Context, back: &Back) -> Done {
+    match back {
+        Back::Given(named) => context.screen.print(&format!("{}\n", told(named))),
+        Back::Same(named) => {
+            context.screen.say(&format!("{} is there", told(named)));
+            Ok(())
+        }
+        Back::Taken(named) => {
+            let branch = named.name.trim_start_matches("refs/heads/");
+            let (branch, commit) = (harmless(branch), short(&named.commit));
+            let text =
+                format!("the name {branch} is used again: git branch {branch}-back {commit}");
+            context.screen.say(&text);
+            Ok(())
+        }
+    }
 }
 
 /// A path somebody else works on is not written over, not even with its own past.
@@ -223,25 +281,11 @@ fn unclaimed(door: &Door, root: &Root, item: &Item, paths: &[PathBuf]) -> Done {
     Ok(())
 }
 
-fn prune(context: &Context, door: &Door, root: &Root, days: u64, yes: bool) -> Done {
+fn prune(context: &Context, door: &Door, root: &Root, retention: Retention, yes: bool) -> Done {
     if yes {
         require_person("octo keep prune")?;
     }
-    let needed: BTreeSet<String> = door
-        .rows()?
-        .into_iter()
-        .filter_map(|r| match r.state {
-            State::Archived { keep } => Some(keep),
-            State::Preparing
-            | State::Ready
-            | State::Failed { .. }
-            | State::Waiting { .. }
-            | State::Attention { .. }
-            | State::Landed { .. }
-            | State::Burying { .. } => None,
-        })
-        .collect();
-    let retention = Retention { age: days.saturating_mul(86_400), ..Retention::default() };
+    let needed = needed(&door.rows()?);
     let mode = if yes { Mode::Act } else { Mode::DryRun };
     let gone = shelf::prune(&root.common, retention, &needed, clock::unix_seconds(), mode)?;
     let word = if yes { "let go" } else { "would let go" };

@@ -28,6 +28,7 @@ pub mod prune;
 pub mod ps;
 pub mod receipt;
 pub mod recover;
+pub mod reference;
 pub mod release;
 pub mod replay;
 pub mod save;
@@ -41,9 +42,9 @@ pub mod tree_door;
 pub mod uninstall;
 pub mod worktree;
 pub mod worktree_init;
+pub mod worktree_jobs;
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
@@ -52,12 +53,12 @@ use screen::{Screen, Voice};
 
 /// Runs `octo ARGS…` and gives its exit code. `args` begins with the program's name.
 #[must_use]
-pub fn start(args: Vec<OsString>) -> ExitCode {
+pub fn start(args: Vec<OsString>) -> u8 {
     let dir = std::env::current_dir().ok();
     let completed = clap_complete::CompleteEnv::with_factory(Cli::command)
         .try_complete(args.clone(), dir.as_deref());
     match completed {
-        Ok(true) => return ExitCode::SUCCESS,
+        Ok(true) => return 0,
         Ok(false) => {}
         Err(why) => return say(&why),
     }
@@ -66,16 +67,16 @@ pub fn start(args: Vec<OsString>) -> ExitCode {
         Err(why) => return say(&why),
     };
     match cli::run(&cli) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(why) => {
             Screen::detect(Voice::Normal).fail(&why);
-            ExitCode::from(why.code())
+            why.code()
         }
     }
 }
 
 /// Help goes to stdout with 0, a wrong command line to stderr with 2.
-fn say(why: &clap::Error) -> ExitCode {
+fn say(why: &clap::Error) -> u8 {
     drop(why.print());
-    ExitCode::from(u8::try_from(why.exit_code()).unwrap_or(2))
+    u8::try_from(why.exit_code()).unwrap_or(2)
 }

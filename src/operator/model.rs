@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::error::OperatorError;
 use crate::kernel::StateError;
+use crate::kernel::beat;
 use crate::kernel::clock;
 use crate::kernel::home::Home;
 use crate::kernel::life::{Life, life};
@@ -13,7 +14,7 @@ use crate::kernel::store::{Kernel, Make, OPERATOR_PATIENCE, Tx};
 use crate::policy::facts::Kind;
 use crate::policy::lane::Pid;
 use crate::worktree::table::Table;
-use crate::worktree::{Registry, State, TreeRow};
+use crate::worktree::{Registry, Setup, State, TreeRow};
 
 /// Shortest form of an id that is shown.
 const SHORTEST: usize = 8;
@@ -102,6 +103,8 @@ pub struct Process {
     pub mode: Option<String>,
     /// Work trees made for it.
     pub trees: Vec<Tree>,
+    /// Why it has none although it should, when that failed.
+    pub not_isolated: Option<String>,
 }
 
 /// A work tree of a session.
@@ -155,6 +158,7 @@ impl Snapshot {
             process.state == Standing::Live
                 || !process.lanes.is_empty()
                 || !process.custody.is_empty()
+                || process.trees.iter().any(|tree| tree.retry.is_some())
         };
         let sessions: Vec<String> = self
             .processes
@@ -217,8 +221,11 @@ fn read(tx: &Tx<'_>, lease: u64) -> Result<Vec<Process>, StateError> {
             seen: match standing {
                 Life::Live { silent } | Life::Silent { silent } => silent,
                 Life::Ended | Life::Dead => {
-                    let beat = crate::kernel::beat::age(tx.home(), &row.pid, now.unix);
-                    beat.and_then(|age| u64::try_from(age).ok()).unwrap_or_default()
+                    // Who ended has no heartbeat; its journal's last line is its end.
+                    let beat = beat::age(tx.home(), &row.pid, now.unix);
+                    let last = || beat::file_age(&tx.home().journal(&row.pid), now.unix);
+                    let age = beat.or_else(last).and_then(|age| u64::try_from(age).ok());
+                    age.unwrap_or_default()
                 }
             },
             lanes: lanes.collect(),
@@ -228,6 +235,7 @@ fn read(tx: &Tx<'_>, lease: u64) -> Result<Vec<Process>, StateError> {
             client: row.client.map(|client| client.pid),
             mode: row.mode.clone(),
             trees: Vec::new(),
+            not_isolated: tx.unmet(&row.pid)?.map(|unmet| unmet.why),
             pid: row.pid.to_string(),
         });
     }
@@ -253,10 +261,24 @@ fn plant(processes: &mut [Process], home: &Home, lease: u64) {
             process.trees.push(Tree {
                 path: row.path.to_string(),
                 branch: row.branch.clone(),
-                state: row.state.to_string(),
+                state: format!("{}{}", row.state, progress(&row.setup)),
                 retry,
             });
         }
+    }
+}
+
+/// How far a tree's setup commands are, with the last line of their log while they run.
+fn progress(setup: &Setup) -> String {
+    match setup {
+        Setup::None | Setup::Done => String::new(),
+        Setup::Pending => ", its setup waits".to_owned(),
+        Setup::Running { log } => {
+            let text = std::fs::read_to_string(log).unwrap_or_default();
+            let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+            format!(", setup runs: {}", last.chars().take(80).collect::<String>())
+        }
+        Setup::Failed { why, .. } => format!(", usable, its setup failed: {why}"),
     }
 }
 
@@ -316,6 +338,7 @@ pub(super) mod tests {
             client: Some(42),
             mode: None,
             trees: Vec::new(),
+            not_isolated: None,
         }
     }
 

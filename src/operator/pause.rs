@@ -36,6 +36,7 @@ pub struct OffArgs {
 
 /// Ends every pause.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  octo on")]
 pub struct OnArgs {}
 
 /// Reads `90s`, `10m`, `2h`.

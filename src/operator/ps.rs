@@ -126,6 +126,8 @@ fn details(process: &Process, home: &str) -> Vec<String> {
             tree.retry.iter().map(|retry| format!("      to land it: {}", harmless(retry))),
         );
     }
+    let unmet = process.not_isolated.iter();
+    lines.extend(unmet.map(|why| format!("    NOT isolated: {}", harmless(why))));
     let working = process.lanes.iter().map(|held| ("lane", held));
     let custody = process
         .custody

@@ -12,6 +12,9 @@ use crate::worktree::recover::{Commit, recover};
 
 /// Holds loose work after a collision and shows where each file's changes went.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  octo recover          hold what is loose, print the way back; changes no file\n  octo recover --json"
+)]
 pub struct RecoverArgs {
     /// For programs.
     #[arg(long)]

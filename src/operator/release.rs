@@ -151,7 +151,7 @@ fn pid_of(text: &str) -> Result<Pid, OperatorError> {
 
 fn transact<T>(
     home: &Home,
-    work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>,
+    work: impl FnMut(&mut Tx<'_>) -> Result<T, StateError>,
 ) -> Result<T, OperatorError> {
     let mut kernel = Kernel::open(home, Make::Never, OPERATOR_PATIENCE)?;
     Ok(kernel.transact(work)?)

@@ -57,6 +57,8 @@ pub struct Journal {
     pub entries: Vec<Entry>,
     /// What does not.
     pub flaws: Vec<Flaw>,
+    /// Lines at the end of hooks that were killed before the table heard of them.
+    pub unsure: usize,
 }
 
 /// Runs `octo replay`.
@@ -92,36 +94,45 @@ pub fn run(args: &ReplayArgs, context: &Context) -> Done {
 
 /// All journals with what the table acknowledged of them.
 pub fn read(home: &Home) -> Result<Vec<Journal>, OperatorError> {
-    let heads = acknowledged(home);
+    let known = acknowledged(home);
     let mut journals = Vec::new();
     let mut seen = Vec::new();
-    for (name, text) in log::all(home)? {
-        let pid = text.lines().find_map(|line| journal::open(line).map(|(entry, _)| entry.pid));
+    for (name, parts) in log::all(home)? {
+        let mut lines = parts.iter().flat_map(|part| part.text.lines());
+        let pid = lines.find_map(|line| journal::open(line).map(|(entry, _)| entry.pid));
         let pid = pid.unwrap_or_else(|| name.clone());
-        let head = heads.iter().find(|(known, _)| known.as_str() == pid).map(|(_, head)| head);
-        let read = journal::read(&text, head);
+        let row = known.iter().find(|row| row.pid.as_str() == pid);
+        let read = journal::read_all(&parts, row.map(|r| &r.head), row.map_or(1, |r| r.kept));
         seen.push(pid.clone());
-        journals.push(Journal { pid, entries: read.entries, flaws: read.flaws });
+        let (entries, flaws, unsure) = (read.entries, read.flaws, read.unsure);
+        journals.push(Journal { pid, entries, flaws, unsure });
     }
-    for (pid, head) in heads.iter().filter(|(pid, _)| !seen.iter().any(|s| s == pid.as_str())) {
-        let what = format!("the whole journal is missing ({} lines)", head.seq);
+    for row in known.iter().filter(|row| !seen.iter().any(|s| s == row.pid.as_str())) {
+        let what = format!("the whole journal is missing ({} lines)", row.head.seq);
         let flaws = vec![Flaw { line: 0, what }];
-        journals.push(Journal { pid: pid.to_string(), entries: Vec::new(), flaws });
+        journals.push(Journal { pid: row.pid.to_string(), flaws, ..Journal::default() });
     }
     Ok(journals)
 }
 
+/// What the table knows of a journal.
+struct Known {
+    pid: Pid,
+    head: Head,
+    kept: u64,
+}
+
 /// Without a table the chains alone are checked: a cut end can't be seen then.
-fn acknowledged(home: &Home) -> Vec<(Pid, Head)> {
+fn acknowledged(home: &Home) -> Vec<Known> {
     let read = |kernel: &mut Kernel| {
         kernel.look(|tx| {
-            let mut heads = Vec::new();
+            let mut rows = Vec::new();
             for pid in tx.journaled()? {
                 if let Some(head) = tx.head(&pid)? {
-                    heads.push((pid, head));
+                    rows.push(Known { kept: tx.kept(&pid)?, pid, head });
                 }
             }
-            Ok(heads)
+            Ok(rows)
         })
     };
     let opened = Kernel::open(home, Make::Never, OPERATOR_PATIENCE);
@@ -165,11 +176,11 @@ fn select(journals: &[Journal], args: &ReplayArgs, from: u64) -> Result<Vec<Entr
     Ok(in_order(entries))
 }
 
-/// Entries in order of time. Clocks count seconds: within one, each journal keeps its own order
-/// and a refusal comes after what other journals did, which it is the answer to.
+/// Entries in order of time. Clocks count seconds: within one, each journal keeps the order it is
+/// given in, and a refusal comes after what other journals did, which it is the answer to.
 #[must_use]
 pub fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
-    entries.sort_by(|a, b| (a.at, a.tick, &a.pid, a.seq).cmp(&(b.at, b.tick, &b.pid, b.seq)));
+    entries.sort_by(|a, b| (a.at, a.tick, &a.pid).cmp(&(b.at, b.tick, &b.pid)));
     let mut ordered = Vec::with_capacity(entries.len());
     for moment in entries.chunk_by(|a, b| (a.at, a.tick) == (b.at, b.tick)) {
         let mut journals: Vec<std::slice::Iter<'_, Entry>> =
@@ -191,12 +202,15 @@ fn verify(journals: &[Journal], args: &ReplayArgs, context: &Context) -> Done {
     let flawed: Vec<&Journal> =
         journals.iter().filter(|journal| !journal.flaws.is_empty()).collect();
     let lines: usize = journals.iter().map(|journal| journal.entries.len()).sum();
+    let unsure: usize = journals.iter().map(|journal| journal.unsure).sum();
     if args.json {
         let flaws: Vec<_> = flawed
             .iter()
             .map(|journal| json!({"pid": journal.pid, "flaws": journal.flaws}))
             .collect();
-        let value = json!({"journals": journals.len(), "lines": lines, "flawed": flaws});
+        let value = json!({
+            "journals": journals.len(), "lines": lines, "unacknowledged": unsure, "flawed": flaws,
+        });
         context.screen.json("verify", value)?;
     } else {
         for journal in &flawed {
@@ -206,7 +220,12 @@ fn verify(journals: &[Journal], args: &ReplayArgs, context: &Context) -> Done {
                 context.screen.print(&context.screen.paint(Tone::Bad, &text))?;
             }
         }
-        let text = format!("{} journals, {lines} lines, {} flawed\n", journals.len(), flawed.len());
+        let (all, bad) = (journals.len(), flawed.len());
+        let killed = match unsure {
+            0 => String::new(),
+            lines => format!(", {lines} of hooks that were killed"),
+        };
+        let text = format!("{all} journals, {lines} lines{killed}, {bad} flawed\n");
         context.screen.print(&text)?;
     }
     if flawed.is_empty() {

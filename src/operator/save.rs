@@ -1,6 +1,7 @@
 //! `octo save` and `octo archive`: a session's work becomes commits on its branch and comes home.
 
 use clap::Args;
+use clap_complete::engine::ArgValueCandidates;
 use serde_json::json;
 
 use super::context::Context;
@@ -21,6 +22,7 @@ use crate::worktree::{State, TreeRow};
 )]
 pub struct SaveArgs {
     /// Which tree: an id, the beginning of one, a path or a branch.
+    #[arg(add = ArgValueCandidates::new(super::completion::trees))]
     pub tree: Option<String>,
     /// The commit's message.
     #[arg(long, short)]

@@ -12,6 +12,9 @@ use crate::worktree::scope::{logical, physical};
 
 /// Maps a path in a session's tree to the project it stands for.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  octo scope src/lib.rs\n  octo scope ~/app/src/lib.rs --physical --session 3f2a91c0"
+)]
 pub struct ScopeArgs {
     /// The path.
     pub path: std::path::PathBuf,

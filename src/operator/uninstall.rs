@@ -22,6 +22,9 @@ use crate::wiring::files::{self, Scope};
 
 /// Takes our entries and the program away; every other byte of the settings stays.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  octo uninstall --dry-run    show every change, make none\n  octo uninstall              also while sessions run: they go on unguarded"
+)]
 pub struct UninstallArgs {
     /// Only these settings; the program goes with the last.
     #[arg(long, value_enum)]

@@ -1,6 +1,7 @@
 //! `octo worktree`: the trees of all sessions, looked at and laid to rest.
 
 use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCandidates;
 use serde_json::json;
 
 use super::context::Context;
@@ -9,15 +10,19 @@ use super::person::require_person;
 use super::screen::{age, harmless};
 use super::table::{Column, Lean, lay_out};
 use super::tree_door::Door;
+use super::worktree_jobs::{self, Work};
 use crate::config::Origin;
 use crate::git::{self, Follow, canonical};
 use crate::policy::lane::Pid;
-use crate::worktree::reap::{Fate, Gone, Risk, judge, reap, reclaim, survey};
+use crate::worktree::reap::{Fate, Gone, Risk, judge, reclaim, survey};
 use crate::worktree::view::{self, Sizes, TreeView};
 use crate::worktree::{Pin, TreeError, TreeRow, care, engine};
 
 /// Shows, keeps and lays to rest the trees of sessions.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  octo worktree list --size\n  octo worktree show 3f2a91c0\n  octo worktree reclaim          say what would go, and why the rest stays\n  octo worktree reclaim --yes    let it go"
+)]
 pub struct WorktreeArgs {
     /// What to do.
     #[command(subcommand)]
@@ -32,6 +37,7 @@ pub enum Verb {
     /// Shows one tree with everything known about it.
     Show {
         /// Which: an id, the beginning of one, a path or a branch.
+        #[arg(add = ArgValueCandidates::new(super::completion::trees))]
         tree: Option<String>,
         /// For programs.
         #[arg(long)]
@@ -42,16 +48,19 @@ pub enum Verb {
     /// Keeps a tree from every clean-up.
     Pin {
         /// Which.
+        #[arg(add = ArgValueCandidates::new(super::completion::trees))]
         tree: String,
     },
     /// Lets clean-ups look at it again.
     Unpin {
         /// Which.
+        #[arg(add = ArgValueCandidates::new(super::completion::trees))]
         tree: String,
     },
     /// Makes a tree again whose folder is gone.
     Recreate {
         /// Which.
+        #[arg(add = ArgValueCandidates::new(super::completion::trees))]
         tree: Option<String>,
     },
     /// Hands a tree to a session, or takes a hand-made one into care.
@@ -69,21 +78,9 @@ pub enum Verb {
     },
     /// Approves the setup commands that this project's file names.
     Approve,
-    /// Fills a registered tree and sets it up (a detached process).
-    #[command(hide = true)]
-    Prepare {
-        /// Its folder.
-        path: std::path::PathBuf,
-    },
-    /// Brings a tree's work home after its session has ended (a detached process).
-    #[command(hide = true)]
-    Land {
-        /// Its folder.
-        path: std::path::PathBuf,
-    },
-    /// The safe part of a clean-up (a detached process).
-    #[command(hide = true)]
-    Reap,
+    /// What octo starts in a process of its own.
+    #[command(flatten)]
+    Job(Work),
 }
 
 /// Which trees are listed, and how.
@@ -109,6 +106,7 @@ pub struct ListArgs {
 #[expect(clippy::struct_excessive_bools, reason = "flags as they are typed")]
 pub struct ReclaimArgs {
     /// Which trees; all when none is named.
+    #[arg(add = ArgValueCandidates::new(super::completion::trees))]
     pub trees: Vec<String>,
     /// Do it.
     #[arg(long)]
@@ -139,35 +137,16 @@ pub fn run(args: &WorktreeArgs, context: &Context) -> Done {
         Verb::Adopt { path, session } => adopt(context, path, session),
         Verb::Repair { path } => repair(context, path),
         Verb::Approve => approve(context),
-        Verb::Prepare { path } => {
-            let door = engine_only(context)?;
-            let path = canonical(path, Follow::All).ok_or_else(|| missing(path))?;
-            door.prepare(&path)?;
-            Ok(())
-        }
-        Verb::Land { path } => {
-            let path = canonical(path, Follow::All).ok_or_else(|| missing(path))?;
-            let saved = engine_only(context)?.land(&path, context.settings.land)?;
-            context.screen.say(&harmless(&saved.outcome.to_string()));
-            Ok(())
-        }
-        Verb::Reap => {
-            let engine = engine_only(context)?;
-            let by = Pid::new(engine::REAPER).ok_or_else(|| missing(&context.home))?;
-            for line in reap(&engine.context(), &by)? {
-                context.screen.say(&line);
-            }
-            Ok(())
-        }
+        Verb::Job(work) => worktree_jobs::run(work, context),
     }
 }
 
-fn engine_only(context: &Context) -> Result<engine::Engine, OperatorError> {
+pub(super) fn engine_only(context: &Context) -> Result<engine::Engine, OperatorError> {
     let home = crate::kernel::home::Home::of(&context.home);
     engine::Engine::new(&home, Some(&context.project)).ok_or_else(|| missing(&context.home))
 }
 
-fn missing(path: &std::path::Path) -> OperatorError {
+pub(super) fn missing(path: &std::path::Path) -> OperatorError {
     OperatorError::new(Trouble::Missing, format!("{}: no such place", path.display()))
 }
 

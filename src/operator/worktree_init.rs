@@ -29,6 +29,9 @@ pub struct InitArgs {
     /// Start from the published default branch, fetched first.
     #[arg(long)]
     fresh: bool,
+    /// Work on this branch, which is there already, instead of one of its own.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["base", "fresh"])]
+    branch: Option<String>,
     /// Check out only these folders.
     #[arg(long, value_name = "DIR")]
     sparse: Vec<String>,
@@ -60,7 +63,7 @@ pub fn run(args: &InitArgs, id: &str, context: &Context) -> Done {
     if !args.sparse.is_empty() {
         door.engine.prefs_mut().sparse.clone_from(&args.sparse);
     }
-    let made = door.engine.init(&session, &from, start)?;
+    let made = door.engine.init(&session, &from, start, args.branch.clone())?;
     let row = if args.wait { door.engine.ready(made.row, PATIENCE)? } else { made.row };
     if !made.base.is_empty() {
         context.screen.say(&format!("{} from {}", row.branch, made.base));

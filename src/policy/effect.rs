@@ -87,6 +87,17 @@ pub enum OperatorUse {
     HookByHand,
 }
 
+/// Which untracked files a verb takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untracked {
+    /// Those that git would offer to add.
+    Unknown,
+    /// Those that git ignores.
+    Ignored,
+    /// Both.
+    Both,
+}
+
 /// One thing a call would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
@@ -158,6 +169,18 @@ pub enum Effect {
         /// The words as written.
         words: String,
     },
+    /// Throws away what git does not track, besides being a [`Effect::Tree`] or
+    /// [`Effect::Pathspec`] of the same words.
+    Untracked {
+        /// The work tree.
+        root: AbsPath,
+        /// What is looked through.
+        scope: Scope,
+        /// Which of it.
+        which: Untracked,
+        /// The words as written.
+        words: String,
+    },
     /// Moves HEAD or rewrites the current branch without touching files.
     Head {
         /// The work tree.
@@ -223,6 +246,7 @@ impl Effect {
             | Self::Commit { root, .. }
             | Self::Tree { root, .. }
             | Self::Pathspec { root, .. }
+            | Self::Untracked { root, .. }
             | Self::Head { root, .. }
             | Self::Sequencer { root, .. }
             | Self::Stash { root, .. }
@@ -249,6 +273,7 @@ impl Effect {
             | Self::Commit { .. }
             | Self::Tree { .. }
             | Self::Pathspec { .. }
+            | Self::Untracked { .. }
             | Self::Head { .. }
             | Self::Sequencer { .. }
             | Self::Stash { .. }
@@ -274,6 +299,7 @@ impl Effect {
             | Self::Commit { .. }
             | Self::Tree { .. }
             | Self::Pathspec { .. }
+            | Self::Untracked { .. }
             | Self::Head { .. }
             | Self::Sequencer { .. }
             | Self::Stash { .. }
@@ -295,6 +321,7 @@ impl Effect {
             | Self::Commit { words, .. }
             | Self::Tree { words, .. }
             | Self::Pathspec { words, .. }
+            | Self::Untracked { words, .. }
             | Self::Head { words, .. }
             | Self::Sequencer { words, .. }
             | Self::Stash { words, .. }

@@ -1,7 +1,7 @@
 //! The vocabulary between reading and deciding: effects (what a call would do) and facts (what
 //! is true around it). Plain data; the edge fills it in, the judges read it.
 
-pub use super::effect::{CommitScope, Effect, OperatorUse, Scope, StashUse, Why};
+pub use super::effect::{CommitScope, Effect, OperatorUse, Scope, StashUse, Untracked, Why};
 use super::lane::{AbsPath, Pid};
 use super::verdict::Holder;
 

@@ -58,6 +58,9 @@ impl AbsPath {
         if !path.is_absolute() || path.as_os_str().as_encoded_bytes().contains(&0) {
             return None;
         }
+        if is_normal(path) {
+            return Some(Self(path.to_path_buf()));
+        }
         let mut out = PathBuf::from("/");
         for part in path.components() {
             match part {
@@ -120,6 +123,14 @@ impl AbsPath {
     }
 }
 
+/// Whether an absolute path is already as [`AbsPath`] wants it. Nearly all are.
+fn is_normal(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes();
+    let is_name = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
+    let rest = text.strip_prefix(b"/").unwrap_or(text);
+    rest.is_empty() || rest.split(|b| *b == b'/').all(is_name)
+}
+
 impl fmt::Display for AbsPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.display())
@@ -132,6 +143,19 @@ mod tests {
 
     #[test]
     fn paths_are_normalised_and_overlap_by_component() {
+        for (text, normal) in [
+            ("/", "/"),
+            ("//", "/"),
+            ("/a/", "/a"),
+            ("/a//b", "/a/b"),
+            ("/a/.", "/a"),
+            ("/a/..b", "/a/..b"),
+            ("/..", "/"),
+            ("/a/.b/...", "/a/.b/..."),
+        ] {
+            let path = AbsPath::new(text).unwrap();
+            assert_eq!(path.as_path().as_os_str(), normal, "{text}");
+        }
         let a = AbsPath::new("/w//app/./src/../lib/core.rs").unwrap();
         assert_eq!(a.to_string(), "/w/app/lib/core.rs");
         let dir = AbsPath::new("/w/app/lib").unwrap();

@@ -13,9 +13,9 @@ pub mod shell;
 pub mod telling;
 pub mod verdict;
 
-use facts::{Effect, Facts, Stand};
+use facts::{Effect, Facts, Scope, Stand};
 use rules::{Gate, RULES};
-use verdict::{Denial, Keep, Outcome, Verdict};
+use verdict::{Denial, Keep, Kept, Outcome, Verdict};
 
 /// Judges what a call would do. The strictest rule that objects to any effect wins: rules stand in
 /// order of precedence, effects in the order of the text. Only the rules of `gates` are asked.
@@ -50,44 +50,60 @@ fn allow(effects: &[Effect], facts: &Facts) -> Outcome {
         fork: None,
     };
     for effect in effects {
-        match effect {
-            Effect::Write { path } => {
-                if !facts.loose.contains(path) && !outcome.claims.contains(path) {
-                    outcome.claims.push(path.clone());
-                }
-                build_on(path, facts, &mut outcome);
+        if let Effect::Write { path } = effect {
+            if !facts.loose.contains(path) && !outcome.claims.contains(path) {
+                outcome.claims.push(path.clone());
             }
-            Effect::Remove { path } => {
-                if let Some(root) = facts.root_of(path)
-                    && !facts.loose.contains(path)
-                {
-                    let keep =
-                        Keep { root: root.path.clone(), path: Some(path.clone()), whose: None };
-                    outcome.keeps.push(keep);
-                }
+            build_on(path, facts, &mut outcome);
+        }
+        for keep in threatened(effect, effects, facts) {
+            if !outcome.keeps.contains(&keep) {
+                outcome.keeps.push(keep);
             }
-            Effect::Tree { root, .. } | Effect::Pathspec { root, .. } => {
-                if !outcome.keeps.iter().any(|k| k.root == *root && k.path.is_none()) {
-                    outcome.keeps.push(Keep { root: root.clone(), path: None, whose: None });
-                }
-            }
-            Effect::Worktree { path, .. } => {
-                outcome.keeps.push(Keep { root: path.clone(), path: None, whose: None });
-            }
-            Effect::Check { .. }
-            | Effect::Meta { .. }
-            | Effect::Stage { .. }
-            | Effect::Unstage { .. }
-            | Effect::Commit { .. }
-            | Effect::Head { .. }
-            | Effect::Sequencer { .. }
-            | Effect::Stash { .. }
-            | Effect::Branch { .. }
-            | Effect::Operator(_)
-            | Effect::Opaque { .. } => {}
         }
     }
     outcome
+}
+
+/// What an effect throws away that git would not give back. A moved HEAD is not among it: the
+/// reflogs of HEAD and of the branch name every commit it leaves.
+fn threatened(effect: &Effect, all: &[Effect], facts: &Facts) -> Vec<Keep> {
+    let keep = |root: &lane::AbsPath, path: Option<&lane::AbsPath>, what| Keep {
+        root: root.clone(),
+        path: path.cloned(),
+        what,
+        whose: None,
+    };
+    match effect {
+        Effect::Remove { path } => {
+            let loose = facts.loose.contains(path);
+            let what = if loose { Kept::Ignored } else { Kept::Loose };
+            facts.root_of(path).map(|root| keep(&root.path, Some(path), what)).into_iter().collect()
+        }
+        Effect::Tree { root, words } | Effect::Pathspec { root, words, .. } => {
+            let cleans = |e: &Effect| matches!(e, Effect::Untracked { words: w, .. } if w == words);
+            if all.iter().any(cleans) { Vec::new() } else { vec![keep(root, None, Kept::Loose)] }
+        }
+        Effect::Untracked { root, scope: Scope::Paths { take, .. }, which, .. } => {
+            take.iter().map(|path| keep(root, Some(path), Kept::Untracked(*which))).collect()
+        }
+        Effect::Untracked { root, which, .. } => vec![keep(root, None, Kept::Untracked(*which))],
+        Effect::Worktree { path, .. } => vec![keep(path, None, Kept::WorkTree)],
+        Effect::Branch { root, branch, .. } => {
+            vec![keep(root, None, Kept::Branch(branch.clone()))]
+        }
+        Effect::Stash { root, take, .. } => vec![keep(root, None, Kept::Stash(take.clone()))],
+        Effect::Write { .. }
+        | Effect::Check { .. }
+        | Effect::Meta { .. }
+        | Effect::Stage { .. }
+        | Effect::Unstage { .. }
+        | Effect::Commit { .. }
+        | Effect::Head { .. }
+        | Effect::Sequencer { .. }
+        | Effect::Operator(_)
+        | Effect::Opaque { .. } => Vec::new(),
+    }
 }
 
 /// A write onto somebody else's uncommitted bytes passes, says so, and the bytes are kept.
@@ -107,6 +123,7 @@ fn build_on(path: &lane::AbsPath, facts: &Facts, outcome: &mut Outcome) {
         outcome.keeps.push(Keep {
             root: root.clone(),
             path: Some(left.path.clone()),
+            what: Kept::Loose,
             whose: Some(owner.pid.clone()),
         });
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::Basis;
+use super::facts::{Basis, StashUse, Untracked};
 use super::lane::{AbsPath, Pid};
 
 /// A rule's stable id, `area.name`.
@@ -124,6 +124,9 @@ pub struct Note {
     /// Who inherits custody, on an exit line.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub heir: Option<String>,
+    /// What the journal's segment before this one ended with, on the first line of a segment.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub after: Option<After>,
     /// How to get bytes back, on a keep line.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub restore: Option<String>,
@@ -136,6 +139,19 @@ pub struct Note {
     /// Wall milliseconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wall_ms: Option<u64>,
+}
+
+/// The end of a segment of a journal, as the next one names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct After {
+    /// The segment's number.
+    pub segment: u64,
+    /// Its last line.
+    pub seq: u64,
+    /// The seal of that line.
+    pub seal: String,
+    /// Its length in bytes.
+    pub bytes: u64,
 }
 
 /// The other party of a journal line.
@@ -179,6 +195,25 @@ pub struct Outcome {
     pub fork: Option<AbsPath>,
 }
 
+/// What is about to go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// Index, changed and untracked files.
+    Loose,
+    /// The content of a file that nobody is known to have written: a person's, as a rule.
+    Content,
+    /// A path git ignores, unless a tool built it.
+    Ignored,
+    /// What git does not track, of these kinds.
+    Untracked(Untracked),
+    /// All of it, and what only this work tree's own records name: it goes as a whole.
+    WorkTree,
+    /// The commits that only this branch names.
+    Branch(String),
+    /// Entries of the stash: the one written so, or all.
+    Stash(StashUse),
+}
+
 /// What to keep before something is overwritten or thrown away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keep {
@@ -186,6 +221,8 @@ pub struct Keep {
     pub root: AbsPath,
     /// Only this path; the whole tree when absent.
     pub path: Option<AbsPath>,
+    /// What of it.
+    pub what: Kept,
     /// Whose bytes they are, as far as known.
     pub whose: Option<Pid>,
 }

@@ -70,7 +70,7 @@ impl Entry {
             OnError::Deny => format!("{PROGRAM} {event} {PLUGIN} || exit 2"),
         };
         let missing = match event {
-            "SessionStart" => format!("echo {}", shell_words::quote(ABSENT)),
+            "SessionStart" => format!("echo \"{ABSENT}\""),
             _ => "exit 0".to_owned(),
         };
         Self::new(
@@ -114,9 +114,10 @@ pub const OURS_ON_PATH: &str = "octo-hook PreToolUse --plugin || exit 2";
 const REPAIR: &str = "octo: its program is missing or crashed, so this call is blocked. \
 In a terminal: octo doctor --fix (repair) or octo uninstall (remove).";
 
-/// Said by the plugin once a session when its program is not installed.
-const ABSENT: &str = "octo: plugin present, program absent: nothing is guarded. \
-Get it with: cargo install octo && octo doctor --fix";
+/// Said by the plugin once a session when its program is not installed: the plugin is the source.
+/// By name it could be anybody's program.
+const ABSENT: &str = "octo: plugin present, program absent: nothing is guarded. Get it with: \
+cargo install --locked --path '${CLAUDE_PLUGIN_ROOT:-SOURCE}' && octo doctor --fix";
 
 /// Entries as the `hooks` object of a settings file or of a plugin's hooks file.
 #[must_use]

@@ -91,6 +91,9 @@ fn known(ctx: &Context<'_>, request: &Request, mut row: TreeRow) -> Result<Made,
     send(ctx, request, &row)?;
     if row.state == State::Preparing {
         row = filled(ctx, row)?;
+    } else if matches!(row.setup, Setup::Pending | Setup::Running { .. }) {
+        // Whoever was to do it may have been killed; one that is at it holds the tree's lock.
+        ctx.jobs.detach(Job::Prepare(&row.path));
     }
     let notes = row.notes.clone();
     Ok(Made { row, news: News::Known, base: String::new(), notes })
@@ -180,7 +183,14 @@ fn register(ctx: &Context<'_>, row: &TreeRow, plan: &Plan) -> Result<(), TreeErr
         }
     }
     drop(git.run(&args)?);
-    verify(row)
+    verify(row)?;
+    if !ctx.prefs.sparse.is_empty() {
+        // Here and not when it is filled: a detached process knows no flags of this call.
+        let mut args = vec!["sparse-checkout", "set", "--cone"];
+        args.extend(ctx.prefs.sparse.iter().map(String::as_str));
+        drop(Git::new(row.path.as_path()).run(&args)?);
+    }
+    Ok(())
 }
 
 /// Folder and registration must name each other, on the branch that was asked for.
@@ -194,6 +204,12 @@ pub fn verify(row: &TreeRow) -> Result<(), TreeError> {
         return wrong("it is not on its branch");
     }
     Ok(())
+}
+
+/// Whether a folder holds a work tree's pointer or repository.
+#[must_use]
+pub fn is_there(path: &AbsPath) -> bool {
+    std::fs::symlink_metadata(path.join(".git").as_path()).is_ok()
 }
 
 /// The row's work tree as git's files show it.

@@ -5,7 +5,7 @@
 use super::apply::{self, Made};
 use super::plan::{PREFIX, Refusal, Request, Via};
 use super::row::{Setup, State, TreeRow};
-use super::{Context, Pin, Start, TreeError, facts, lock};
+use super::{Context, Pin, Start, TreeError, facts, lock, seed};
 use crate::git::{self, Git};
 use crate::policy::facts::RootKind;
 use crate::policy::lane::{AbsPath, Pid};
@@ -18,6 +18,7 @@ pub fn recreate(ctx: &Context<'_>, row: &TreeRow) -> Result<Made, TreeError> {
         from: row.main.clone(),
         via: Via::Fork,
         start: Start::Head,
+        branch: None,
     };
     apply::create(ctx, &request)
 }
@@ -54,10 +55,12 @@ pub fn adopt(ctx: &Context<'_>, path: &AbsPath, session: &Pid) -> Result<TreeRow
             Some(target) => git.text(&["merge-base", "HEAD", &format!("refs/heads/{target}")])?,
             None => git.text(&["rev-parse", "HEAD"])?,
         };
+        let id = branch.strip_prefix(PREFIX).unwrap_or(&branch).replace('/', "-");
+        let further = id.strip_prefix(session.as_str()).and_then(|rest| rest.strip_prefix('.'));
         TreeRow {
-            id: branch.strip_prefix(PREFIX).unwrap_or(&branch).replace('/', "-"),
+            name: further.map(str::to_owned),
+            id,
             session: session.clone(),
-            name: None,
             alias: None,
             common: root.common.clone(),
             main: main.clone(),
@@ -71,13 +74,15 @@ pub fn adopt(ctx: &Context<'_>, path: &AbsPath, session: &Pid) -> Result<TreeRow
             pin: Pin::Loose,
             ports: None,
             setup: Setup::None,
-            copied: Vec::new(),
+            copied: seed::recognise(main, &root, &ctx.prefs.copy)?,
             sub: None,
             notes: vec!["taken into care by a person".to_owned()],
         }
     };
     ctx.registry.put(&row)?;
-    ctx.registry.sent(session, &row.main, path)?;
+    if row.name.is_none() {
+        ctx.registry.sent(session, &row.main, path)?;
+    }
     Ok(row)
 }
 

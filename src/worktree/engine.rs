@@ -8,12 +8,13 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::apply::{self, Made};
-use super::landing::{Aim, SaveRequest, Saved, save};
+use super::landing::{Aim, Outcome, SaveRequest, Saved, save};
 use super::plan::{Refusal, Request, Via};
-use super::row::{Setup, State, TreeRow};
+use super::row::{State, TreeRow};
 use super::table::Table;
 use super::{
-    Context, Job, Jobs, Layout, Places, Prefs, Registry, Start, TreeError, fill, lock, reap, seed,
+    Context, Job, Jobs, Layout, Places, Prefs, Registry, Start, TreeError, facts, fill, lock, reap,
+    seed,
 };
 use crate::config::load::{self, Loaded};
 use crate::config::{Base, Land, Origin, Settings, WorktreePlace};
@@ -27,6 +28,8 @@ const REAP_EVERY: Duration = Duration::from_hours(1);
 /// The client waits a minute and a half for its worktree; one of a huge repository is handed out
 /// before it is full.
 const SPAWN: Duration = Duration::from_secs(45);
+/// Why a tree waits whose session has ended and whose person wants to be asked.
+const ENDED: &str = "its session has ended and nobody was asked yet";
 /// The name of the reaper in journals.
 pub const REAPER: &str = "octo-reaper";
 
@@ -59,6 +62,15 @@ impl Engine {
         })
     }
 
+    /// The engine under the settings that hold for the tree at this path: those of the checkout it
+    /// was made from, wherever the calling process stands.
+    #[must_use]
+    pub fn of_tree(home: &Home, path: &AbsPath) -> Option<Self> {
+        let any = Self::new(home, None)?;
+        let main = any.row_at(path).ok().map(|row| row.main);
+        main.map_or(Some(any), |main| Self::new(home, Some(main.as_path())))
+    }
+
     /// The engine as its parts want it.
     #[must_use]
     pub fn context(&self) -> Context<'_> {
@@ -88,8 +100,10 @@ impl Engine {
         session: &Pid,
         from: &AbsPath,
         start: Option<Start>,
+        branch: Option<String>,
     ) -> Result<Made, TreeError> {
         let mut request = self.request(session, None, from, Via::Command);
+        request.branch = branch;
         request.start = start.unwrap_or(request.start);
         apply::create(&self.context(), &request)
     }
@@ -157,39 +171,97 @@ impl Engine {
         Ok(rows.into_iter().filter(|r| r.session == *session).collect())
     }
 
-    /// Starts the reaper in a process of its own unless it ran within the hour.
-    pub fn reap_in_background(&self) {
-        let stamp = self.places.papers.join("reaped");
+    /// Starts the reaper in a process of its own unless it ran within the hour for the repository
+    /// that the session is in.
+    pub fn reap_in_background(&self, here: Option<&AbsPath>) {
+        let name = here.map_or_else(|| "reaped".to_owned(), |c| format!("reaped-{}", lock::tag(c)));
+        let stamp = self.places.papers.join(name);
         let recent = std::fs::metadata(stamp.as_path())
             .and_then(|m| m.modified())
             .is_ok_and(|at| at.elapsed().is_ok_and(|age| age < REAP_EVERY));
         if !recent && std::fs::write(stamp.as_path(), "").is_ok() {
-            self.jobs.detach(Job::Reap);
+            self.jobs.detach(Job::Reap(here));
         }
     }
 
-    /// A session has ended: its trees are brought home where the setting says so, in processes of
-    /// their own. Nothing is ever removed here but what the reaper would remove.
+    /// A session has ended: its trees are brought home as the setting says, in processes of their
+    /// own. Nothing is ever removed here but what the reaper would remove.
     pub fn session_ended(&self, session: &Pid, land: Land) {
+        if land == Land::Never {
+            return;
+        }
         let own = self.of_session(session).unwrap_or_default();
         for row in own.iter().filter(|r| r.stands()) {
-            if matches!(land, Land::Auto | Land::Pr) {
-                self.jobs.detach(Job::Land(&row.path));
-            }
+            self.jobs.detach(Job::Land(&row.path, land));
         }
     }
 
     /// What a detached process does for `Job::Land`.
     pub fn land(&self, path: &AbsPath, land: Land) -> Result<Saved, TreeError> {
-        let row = self.table.rows(None)?.into_iter().find(|r| r.path == *path);
-        let row = row.ok_or_else(|| Refusal::Unknown(path.to_string()))?;
+        let row = self.row_at(path)?;
         let aim = match land {
             Land::Auto => Aim::Land,
             Land::Pr => Aim::Publish,
-            Land::Ask | Land::Never => Aim::CommitOnly,
+            Land::Ask => return self.offer(&row),
+            Land::Never => Aim::CommitOnly,
         };
         let by = row.session.clone();
         save(&self.context(), &row, &SaveRequest { by, message: None, onto: None, aim })
+    }
+
+    /// Work that nobody was asked about yet stays a state, so that it is not forgotten.
+    fn offer(&self, row: &TreeRow) -> Result<Saved, TreeError> {
+        // Whoever removes it meanwhile has the lock, and the last word on its state.
+        let _lock = lock::tree_wait(&self.places, &row.path, lock::WAIT)?;
+        let mut row = self.row_at(&row.path)?;
+        if !row.stands() {
+            return Ok(Saved { committed: None, outcome: Outcome::OnBranch, notes: Vec::new() });
+        }
+        let found = reap::survey(&self.context(), &row)?;
+        let loose = found.changed + found.untracked > 0;
+        let why = ENDED.to_owned();
+        let mut outcome = Outcome::OnBranch;
+        if loose || found.landed.is_none() {
+            outcome = Outcome::Waiting { why: why.clone() };
+            if !matches!(row.state, State::Waiting { .. } | State::Attention { .. }) {
+                row.state = State::Waiting { why, retry: format!("octo save {}", row.id) };
+                self.table.put(&row)?;
+            }
+        }
+        Ok(Saved { committed: None, outcome, notes: Vec::new() })
+    }
+
+    /// The session of a tree that was offered goes on: its work is its own business again.
+    pub fn resumed(&self, mut row: TreeRow) -> Result<TreeRow, TreeError> {
+        if matches!(&row.state, State::Waiting { why, .. } if why == ENDED) {
+            row.state = State::Ready;
+            self.table.put(&row)?;
+        }
+        Ok(row)
+    }
+
+    /// The tree of this session in this repository that another session has now, when it has none
+    /// of its own any more.
+    pub fn handed_on(&self, session: &Pid, common: &AbsPath) -> Result<Option<TreeRow>, TreeError> {
+        let rows = self.table.rows(Some(common))?;
+        if rows.iter().any(|r| r.session == *session && r.name.is_none()) {
+            return Ok(None);
+        }
+        Ok(rows.into_iter().find(|r| r.id == session.as_str()))
+    }
+
+    /// Why no tree could be made right now, when the disk is too full for one.
+    #[must_use]
+    pub fn cramped(&self) -> Option<String> {
+        let free = facts::free_bytes(&self.places.trees);
+        let floor = self.prefs.floor;
+        (free < floor).then(|| {
+            format!(
+                "{} MiB free where worktrees go, {} must remain: octo worktree reclaim",
+                free >> 20,
+                floor >> 20
+            )
+        })
     }
 
     /// A plain copy of a checkout's files in a folder of the session's own, where isolation
@@ -204,10 +276,14 @@ impl Engine {
 
     /// What a detached process does for `Job::Prepare`.
     pub fn prepare(&self, path: &AbsPath) -> Result<TreeRow, TreeError> {
-        let row = self.table.rows(None)?.into_iter().find(|r| r.path == *path);
-        let row = row.ok_or_else(|| Refusal::Unknown(path.to_string()))?;
+        let row = self.row_at(path)?;
         let row = fill::fill(&self.context(), row)?;
-        if row.setup == Setup::Pending { fill::set_up(&self.context(), row) } else { Ok(row) }
+        fill::set_up(&self.context(), row)
+    }
+
+    fn row_at(&self, path: &AbsPath) -> Result<TreeRow, TreeError> {
+        let row = self.table.rows(None)?.into_iter().find(|r| r.path == *path);
+        Ok(row.ok_or_else(|| Refusal::Unknown(path.to_string()))?)
     }
 
     fn request(&self, session: &Pid, name: Option<&str>, from: &AbsPath, via: Via) -> Request {
@@ -217,6 +293,7 @@ impl Engine {
             from: from.clone(),
             via,
             start: self.prefs.start.clone(),
+            branch: None,
         }
     }
 }
@@ -304,8 +381,10 @@ impl Jobs for Detached {
         command.arg0("octo").args(["worktree"]);
         match job {
             Job::Prepare(path) => command.arg("prepare").arg(path.as_path()),
-            Job::Land(path) => command.arg("land").arg(path.as_path()),
-            Job::Reap => command.arg("reap"),
+            Job::Land(path, land) => {
+                command.arg("land").arg(path.as_path()).args(["--as", land.word()])
+            }
+            Job::Reap(here) => command.arg("reap").args(here.map(AbsPath::as_path)),
         };
         let log = self.papers.join("jobs.log");
         let open = || {

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::plan::{CreateFacts, Request, Tip, Unpublished};
-use super::row::TreeRow;
-use super::{Context, Layout, Places, Start, TreeError, lock};
+use super::row::{State, TreeRow};
+use super::{Context, Layout, Places, Start, TreeError, lock, view};
 use crate::git::{self, Git, Head};
 use crate::policy::facts::{Root, RootKind};
 use crate::policy::lane::AbsPath;
@@ -49,9 +49,15 @@ pub fn gather(ctx: &Context<'_>, request: &Request) -> Result<CreateFacts, TreeE
         default,
         distance,
         rev,
+        wanted: request.branch.as_ref().and_then(|b| commit_of(&git, &format!("refs/heads/{b}"))),
         branches: branches(&git)?,
         trees: git::worktrees(&root.common),
         occupied: names_in(&folder),
+        reclaimable: if free_bytes(&folder) < ctx.prefs.floor {
+            largest(&rows)
+        } else {
+            Vec::new()
+        },
         free: free_bytes(&folder),
         floor: ctx.prefs.floor,
         folder,
@@ -136,6 +142,7 @@ fn without(request: &Request, root: Option<Root>, bare: Option<AbsPath>) -> Crea
         distance: None,
         unpublished: Unpublished::None,
         rev: None,
+        wanted: None,
         rows: Vec::new(),
         trees: Vec::new(),
         branches: BTreeMap::new(),
@@ -143,6 +150,7 @@ fn without(request: &Request, root: Option<Root>, bare: Option<AbsPath>) -> Crea
         occupied: BTreeSet::new(),
         free: 0,
         floor: 0,
+        reclaimable: Vec::new(),
     }
 }
 
@@ -221,6 +229,16 @@ fn taken_by_another(folder: &AbsPath, common: &AbsPath, rows: &[TreeRow]) -> boo
         })
     };
     !owners.is_empty() || strangers()
+}
+
+/// The two largest landed trees with their sizes: what a person would look at first.
+fn largest(rows: &[TreeRow]) -> Vec<String> {
+    let landed = rows.iter().filter(|r| matches!(r.state, State::Landed { .. }));
+    let mut sized: Vec<(u64, &TreeRow)> =
+        landed.map(|r| (view::bytes_below(r.path.as_path()), r)).collect();
+    sized.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+    let named = |(bytes, row): &(u64, &TreeRow)| format!("{} ({} MiB)", row.path, bytes >> 20);
+    sized.iter().take(2).map(named).collect()
 }
 
 fn names_in(folder: &AbsPath) -> BTreeSet<String> {

@@ -58,7 +58,7 @@ pub fn fill(ctx: &Context<'_>, mut row: TreeRow) -> Result<TreeRow, TreeError> {
 
 fn steps(ctx: &Context<'_>, row: &mut TreeRow, root: &Root) -> Result<(), TreeError> {
     let lfs = lfs_settings(root, &mut row.notes);
-    checkout(ctx, root, &lfs)?;
+    checkout(root, &lfs)?;
     point("fill.checkout");
     skip_worktree(row, root)?;
     let seeded = seed::bring(&row.main, root, &ctx.prefs.copy, ctx.prefs.copy_limit)?;
@@ -85,14 +85,9 @@ fn steps(ctx: &Context<'_>, row: &mut TreeRow, root: &Root) -> Result<(), TreeEr
 }
 
 /// First time into an empty folder: plain and fast. Later: only what is missing or torn.
-fn checkout(ctx: &Context<'_>, root: &Root, lfs: &[&str]) -> Result<(), TreeError> {
+fn checkout(root: &Root, lfs: &[&str]) -> Result<(), TreeError> {
     let git = Git::new(root.path.as_path()).within(CHECKOUT);
     bury::stale_index_lock(&root.git_dir, &root.path);
-    if !ctx.prefs.sparse.is_empty() {
-        let mut args = vec!["sparse-checkout", "set", "--cone"];
-        args.extend(ctx.prefs.sparse.iter().map(String::as_str));
-        drop(git.run(&args)?);
-    }
     let entries = std::fs::read_dir(root.path.as_path()).map_err(io(root.path.as_path()))?;
     let virgin = entries.flatten().all(|e| e.file_name() == ".git");
     if virgin {
@@ -209,7 +204,8 @@ fn hooks(root: &Root) -> Vec<String> {
 /// Runs the setup commands of a filled tree one after the other, with a log.
 pub fn set_up(ctx: &Context<'_>, mut row: TreeRow) -> Result<TreeRow, TreeError> {
     let lock::Taken::Ours(_lock) = lock::tree(ctx.places, &row.path)? else { return Ok(row) };
-    if row.setup != Setup::Pending {
+    // A run that was killed is begun anew: whoever has the lock knows that nobody runs it.
+    if !matches!(row.setup, Setup::Pending | Setup::Running { .. }) {
         return Ok(row);
     }
     let dir = ctx.places.papers.join("setup");
@@ -217,6 +213,14 @@ pub fn set_up(ctx: &Context<'_>, mut row: TreeRow) -> Result<TreeRow, TreeError>
     let log = dir.join(format!("{}-{}.log", row.id, lock::tag(&row.path))).as_path().to_owned();
     row.setup = Setup::Running { log: log.clone() };
     ctx.registry.put(&row)?;
+    tell(
+        ctx,
+        &row,
+        &format!(
+            "is being set up, log {}: builds and tests wait for it, reading and editing go on",
+            log.display()
+        ),
+    );
     row.setup = Setup::Done;
     for command in &ctx.prefs.setup {
         if let Some(why) = run_setup(&row, command, &log) {
@@ -225,7 +229,24 @@ pub fn set_up(ctx: &Context<'_>, mut row: TreeRow) -> Result<TreeRow, TreeError>
         }
     }
     ctx.registry.put(&row)?;
+    tell(
+        ctx,
+        &row,
+        &match &row.setup {
+            Setup::Failed { why, log } => {
+                format!("is usable, but its setup failed: {why}, log {}", log.display())
+            }
+            Setup::None | Setup::Pending | Setup::Running { .. } | Setup::Done => {
+                "is set up: ready".to_owned()
+            }
+        },
+    );
     Ok(row)
+}
+
+/// A word to the session that works in the tree.
+fn tell(ctx: &Context<'_>, row: &TreeRow, what: &str) {
+    ctx.registry.tell(&row.session, &format!("octo: your worktree {} {what}", row.path));
 }
 
 fn run_setup(row: &TreeRow, command: &str, log: &Path) -> Option<String> {

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::config::Land;
 use crate::git::GitError;
 use crate::policy::lane::{AbsPath, Pid};
 use crate::policy::verdict::What;
@@ -19,6 +20,7 @@ pub mod fill;
 pub mod keep;
 pub mod landing;
 pub mod lock;
+pub mod lost;
 pub mod name;
 pub mod plan;
 pub mod ports;
@@ -168,6 +170,8 @@ pub trait Registry: Sync {
     fn sent(&self, session: &Pid, from: &AbsPath, tree: &AbsPath) -> Result<(), RegistryError>;
     /// Nobody is sent to `tree` any more: it is gone.
     fn recalled(&self, session: &Pid, tree: &AbsPath) -> Result<(), RegistryError>;
+    /// Leaves a word that the session hears at its next event.
+    fn tell(&self, session: &Pid, text: &str);
     /// Writes a line into the journal.
     fn note(&self, session: &Pid, what: What, text: &str);
 }
@@ -183,10 +187,11 @@ pub trait Jobs: Sync {
 pub enum Job<'a> {
     /// Fill the tree that is registered at this path, run its setup commands.
     Prepare(&'a AbsPath),
-    /// Bring the work in the tree at this path home: its session has ended.
-    Land(&'a AbsPath),
-    /// Remove what is landed and clean, delete what was put aside for deletion.
-    Reap,
+    /// Bring the work in the tree at this path home as the setting says: its session has ended.
+    Land(&'a AbsPath, Land),
+    /// Remove what is landed and clean, delete what was put aside for deletion, and let old
+    /// snapshots go, those of this repository too.
+    Reap(Option<&'a AbsPath>),
 }
 
 /// What every operation stands on.

@@ -13,6 +13,10 @@ use crate::git::discover::{Head, Standing, Tree};
 use crate::policy::facts::{Root, RootKind};
 use crate::policy::lane::{AbsPath, Pid};
 
+mod base;
+
+use base::base;
+
 /// Branches of session trees start with this.
 pub const PREFIX: &str = "dim/";
 /// How many suffixed names are tried before giving up.
@@ -40,6 +44,8 @@ pub struct Request {
     pub via: Via,
     /// What it should start from.
     pub start: Start,
+    /// An existing branch to work on, named by whoever asks; none for a branch of its own.
+    pub branch: Option<String>,
 }
 
 /// A branch and the commit it points at.
@@ -79,6 +85,8 @@ pub struct CreateFacts {
     pub unpublished: Unpublished,
     /// What `Start::Rev` means.
     pub rev: Option<String>,
+    /// The commit of the branch that was asked for.
+    pub wanted: Option<String>,
     /// The repository's rows.
     pub rows: Vec<TreeRow>,
     /// The repository's registered trees.
@@ -93,6 +101,8 @@ pub struct CreateFacts {
     pub free: u64,
     /// Free bytes that must remain.
     pub floor: u64,
+    /// The largest trees that could go, when there is too little room.
+    pub reclaimable: Vec<String>,
 }
 
 /// What is to be done.
@@ -163,18 +173,73 @@ pub fn create(request: &Request, facts: &CreateFacts) -> Result<Decision, Refusa
         return Err(Refusal::Prefix(commit.clone()));
     }
     space(facts)?;
+    if let Some(branch) = &request.branch {
+        return asked_for(branch, &id, request, root, facts);
+    }
     let base = base(request, root, facts)?;
     let handed_on = facts.rows.iter().find(|r| r.id == id && r.session != request.session);
-    let handed_on = handed_on.map(|r| {
-        format!(
-            "your former tree {} was handed on to session {}: this is a fresh one",
-            r.path, r.session
-        )
-    });
-    let (id, mut notes) = free_name(&id, facts)?;
-    notes.extend(handed_on);
-    let branch = format!("{PREFIX}{id}");
-    Ok(Decision::New(base.plan(id, branch, sub(request, root), facts, notes)))
+    let (name, mut notes) = free_name(&id, facts)?;
+    let Some(former) = handed_on else {
+        let branch = format!("{PREFIX}{name}");
+        return Ok(Decision::New(base.plan(name, branch, sub(request, root), facts, notes)));
+    };
+    notes.retain(|note| !note.contains("left alone"));
+    notes.push(format!(
+        "your former tree {} was handed on to session {}: this is a fresh one",
+        former.path, former.session
+    ));
+    if let Some(commit) = own_branch(former, facts) {
+        return Ok(Decision::New(Plan {
+            path: facts.folder.join(&name),
+            id: name,
+            branch: former.branch.clone(),
+            from_branch: FromBranch::Kept,
+            commit,
+            label: former.branch.clone(),
+            distance: None,
+            target: former.target.clone(),
+            sub: sub(request, root),
+            notes,
+        }));
+    }
+    let branch = format!("{PREFIX}{name}");
+    Ok(Decision::New(base.plan(name, branch, sub(request, root), facts, notes)))
+}
+
+/// A tree on a branch that is there already, because somebody named it.
+fn asked_for(
+    branch: &str,
+    id: &str,
+    request: &Request,
+    root: &Root,
+    facts: &CreateFacts,
+) -> Result<Decision, Refusal> {
+    let commit = facts.wanted.clone().ok_or_else(|| Refusal::NoSuchRev(branch.to_owned()))?;
+    let holds =
+        |t: &&Tree| t.head == Head::Branch(branch.to_owned()) && t.standing != Standing::Vanished;
+    if let Some(tree) = facts.trees.iter().find(holds) {
+        return Err(Refusal::Held { branch: branch.to_owned(), holder: tree.path.clone() });
+    }
+    let (id, notes) = free_name(id, facts)?;
+    Ok(Decision::New(Plan {
+        path: facts.folder.join(&id),
+        id,
+        branch: branch.to_owned(),
+        from_branch: FromBranch::Kept,
+        commit,
+        label: branch.to_owned(),
+        distance: None,
+        target: facts.head.as_ref().and_then(|h| h.branch.clone()),
+        sub: sub(request, root),
+        notes,
+    }))
+}
+
+/// The branch of a tree that was handed on, when no work tree has it any more.
+fn own_branch(former: &TreeRow, facts: &CreateFacts) -> Option<String> {
+    let own = former.branch == format!("{PREFIX}{}", former.id);
+    let held = facts.trees.iter().any(|t| t.head == Head::Branch(former.branch.clone()));
+    facts.branches.get(&former.branch).filter(|_| own && !held).cloned()
 }
 
 fn repository<'a>(request: &Request, facts: &'a CreateFacts) -> Result<&'a Root, Refusal> {
@@ -267,92 +332,11 @@ fn returning(
     Ok(Decision::Again(base.plan(id, branch, row.sub.clone(), facts, notes).at(path)))
 }
 
-struct Base {
-    commit: String,
-    label: String,
-    distance: Option<(u64, u64)>,
-    target: Option<String>,
-    note: Option<String>,
-}
-
-impl Base {
-    fn plan(
-        self,
-        id: String,
-        branch: String,
-        sub: Option<PathBuf>,
-        facts: &CreateFacts,
-        mut notes: Vec<String>,
-    ) -> Plan {
-        notes.extend(self.note);
-        Plan {
-            path: facts.folder.join(&id),
-            id,
-            branch,
-            from_branch: FromBranch::Fresh,
-            commit: self.commit,
-            label: self.label,
-            distance: self.distance,
-            target: self.target,
-            sub,
-            notes,
-        }
-    }
-}
-
 impl Plan {
     fn at(mut self, path: AbsPath) -> Self {
         self.path = path;
         self
     }
-}
-
-fn base(request: &Request, root: &Root, facts: &CreateFacts) -> Result<Base, Refusal> {
-    let head = facts.head.as_ref().ok_or_else(|| Refusal::Unborn(root.path.clone()))?;
-    let local = facts.default.as_ref().and_then(local_name);
-    let from_head = |note| Base {
-        commit: head.commit.clone(),
-        label: head.branch.clone().unwrap_or_else(|| "a detached HEAD".to_owned()),
-        distance: facts.distance,
-        target: head.branch.clone(),
-        note,
-    };
-    let published = |tip: &Tip, note| Base {
-        commit: tip.commit.clone(),
-        label: tip.branch.clone().unwrap_or_default(),
-        distance: Some((0, 0)),
-        target: local.clone().or_else(|| head.branch.clone()),
-        note,
-    };
-    Ok(match (&request.start, &facts.default) {
-        (Start::Rev(rev), _) => Base {
-            commit: facts.rev.clone().ok_or_else(|| Refusal::NoSuchRev(rev.clone()))?,
-            label: rev.clone(),
-            distance: None,
-            target: head.branch.clone(),
-            note: None,
-        },
-        (Start::Fresh, Some(tip)) => published(tip, None),
-        (Start::Fresh, None) => {
-            from_head(Some("there is no published default branch: made from HEAD".to_owned()))
-        }
-        (Start::Head, Some(tip)) if facts.unpublished == Unpublished::Foreign => {
-            let why = "HEAD holds unpublished commits of another live session";
-            published(
-                tip,
-                Some(format!(
-                    "{why}: made from {}",
-                    tip.branch.as_deref().unwrap_or("the default")
-                )),
-            )
-        }
-        (Start::Head, _) => from_head(None),
-    })
-}
-
-/// `origin/main` as the local branch `main`.
-fn local_name(tip: &Tip) -> Option<String> {
-    tip.branch.as_deref()?.split_once('/').map(|(_, name)| name.to_owned())
 }
 
 fn sub(request: &Request, root: &Root) -> Option<PathBuf> {
@@ -364,8 +348,7 @@ fn space(facts: &CreateFacts) -> Result<(), Refusal> {
     if facts.free >= facts.floor {
         return Ok(());
     }
-    let gone = |r: &&TreeRow| matches!(r.state, State::Landed { .. });
-    let reclaimable = facts.rows.iter().filter(gone).take(2).map(|r| r.path.to_string()).collect();
+    let reclaimable = facts.reclaimable.clone();
     Err(Refusal::Space { free: facts.free, floor: facts.floor, reclaimable })
 }
 
@@ -418,6 +401,7 @@ mod tests {
             distance: Some((1, 0)),
             unpublished: Unpublished::None,
             rev: None,
+            wanted: None,
             rows: Vec::new(),
             trees: Vec::new(),
             branches: BTreeMap::new(),
@@ -425,12 +409,20 @@ mod tests {
             occupied: BTreeSet::new(),
             free: 100,
             floor: 10,
+            reclaimable: Vec::new(),
         }
     }
 
     fn request(start: Start) -> Request {
         let session = Pid::new("s-1").unwrap();
-        Request { session, name: None, from: at("/w/app/lib"), via: Via::Command, start }
+        Request {
+            session,
+            name: None,
+            from: at("/w/app/lib"),
+            via: Via::Command,
+            start,
+            branch: None,
+        }
     }
 
     fn planned(start: Start, facts: &CreateFacts) -> Plan {
@@ -469,6 +461,29 @@ mod tests {
         facts.branches.insert("dim".into(), "old".into());
         assert!(matches!(create(&request(Start::Head), &facts), Err(Refusal::Prefix(_))));
         assert_eq!(plan.sub, Some(PathBuf::from("lib")));
+    }
+
+    #[test]
+    fn a_branch_is_taken_by_name_only_and_from_nobody() {
+        let mut wish = request(Start::Head);
+        wish.branch = Some("topic".into());
+        let holder = Tree {
+            id: None,
+            path: at("/w/app"),
+            git_dir: at("/w/app/.git"),
+            head: Head::Branch("topic".into()),
+            locked: None,
+            standing: Standing::Whole,
+        };
+        let mut facts = CreateFacts { wanted: Some("c7".into()), ..facts() };
+        facts.trees.push(holder);
+        let held = Refusal::Held { branch: "topic".into(), holder: at("/w/app") };
+        assert_eq!(create(&wish, &facts), Err(held));
+        facts.trees.clear();
+        let Ok(Decision::New(plan)) = create(&wish, &facts) else { panic!("it is free") };
+        assert_eq!((plan.branch.as_str(), plan.commit.as_str()), ("topic", "c7"));
+        facts.wanted = None;
+        assert_eq!(create(&wish, &facts), Err(Refusal::NoSuchRev("topic".into())));
     }
 
     #[test]

@@ -118,8 +118,8 @@ fn hold_all(
 fn writers(home: &Home, root: &Root) -> BTreeMap<PathBuf, Vec<String>> {
     let mut writers: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     let mut entries = Vec::new();
-    for (_, text) in log::all(home).unwrap_or_default() {
-        entries.extend(journal::read(&text, None).entries);
+    for (_, parts) in log::all(home).unwrap_or_default() {
+        entries.extend(journal::read_all(&parts, None, 1).entries);
     }
     entries.sort_by_key(|e| e.at);
     for entry in entries {

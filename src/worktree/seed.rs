@@ -4,12 +4,14 @@
 //! overwrite, never log a content.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::keep::Bounds;
 use super::{Copied, TreeError, io, lock};
 use crate::git::{self, Git};
 use crate::policy::facts::Root;
@@ -98,6 +100,27 @@ pub fn bring(
     Ok(seeded)
 }
 
+/// What was brought along once, as far as it can be told: what would be brought along now and is
+/// in the tree. A commit of such a file could publish a secret.
+pub fn recognise(
+    main: &AbsPath,
+    tree: &Root,
+    patterns: &[String],
+) -> Result<Vec<Copied>, TreeError> {
+    if git::root_of(main).is_none_or(|r| r.path != *main) {
+        return Ok(Vec::new());
+    }
+    let mut wanted = environment_files(main)?;
+    wanted.extend(environment_files(&tree.path)?);
+    wanted.extend(included(main, patterns)?);
+    let there = |path: &PathBuf| tree.path.as_path().join(path).is_file();
+    let copied = |path: PathBuf| {
+        let hash = hash(&main.as_path().join(&path)).unwrap_or_default();
+        Copied { path, hash }
+    };
+    Ok(wanted.into_iter().filter(there).map(copied).collect())
+}
+
 /// Copies what git tracks or would track into a folder of its own, without any git.
 pub fn plain_copy(root: &AbsPath, to: &AbsPath) -> Result<(), TreeError> {
     let git = Git::new(root.as_path());
@@ -115,17 +138,59 @@ pub fn plain_copy(root: &AbsPath, to: &AbsPath) -> Result<(), TreeError> {
 /// Ignored files of a tree that nothing else has: not what was copied in and is unchanged, not
 /// what tools build.
 pub fn own_ignored(root: &Root, folder: &AbsPath, copied: &[Copied]) -> Result<Own, TreeError> {
+    let limit = Bounds { bytes: OWN_LIMIT, files: OWN_FILES, ..Bounds::NONE };
+    let known = |path: &Path| {
+        let copy = copied.iter().find(|c| c.path == path);
+        copy.is_some_and(|c| hash(&folder.as_path().join(path)).as_ref() == Some(&c.hash))
+    };
+    let found = ignored_files(root, folder, &[], limit, &known)?;
+    let mut own = Own { files: found.files, too_big: None };
+    if found.too_many.is_some() {
+        let what = format!("its ignored files hold more than {} MiB", OWN_LIMIT >> 20);
+        own.too_big = Some(what);
+    }
+    Ok(own)
+}
+
+/// Ignored files that no tool built.
+#[derive(Debug, Default)]
+pub struct Ignored {
+    /// Below the root.
+    pub files: Vec<PathBuf>,
+    /// Bytes and files found when it became too many: then `files` is empty.
+    pub too_many: Option<(u64, usize)>,
+}
+
+/// The ignored files at and below `only` (everywhere when that is empty), without build output and
+/// those that are `known`.
+pub fn ignored_files(
+    root: &Root,
+    folder: &AbsPath,
+    only: &[PathBuf],
+    limit: Bounds,
+    known: &dyn Fn(&Path) -> bool,
+) -> Result<Ignored, TreeError> {
     let git = Git::new(folder.as_path())
         .env("GIT_DIR", root.git_dir.as_path())
-        .env("GIT_WORK_TREE", folder.as_path());
-    let args = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
-    let mut own = Own::default();
+        .env("GIT_WORK_TREE", folder.as_path())
+        .env("GIT_LITERAL_PATHSPECS", "1")
+        .within(limit.time);
+    let words = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
+    let mut args: Vec<&OsStr> = words.iter().map(OsStr::new).chain([OsStr::new("--")]).collect();
+    args.extend(only.iter().map(|path| path.as_os_str()));
+    let mut found = Ignored::default();
     let mut bytes = 0;
-    let listed: Vec<PathBuf> = git.run(&args)?.fields().map(PathBuf::from).collect();
-    let mut todo: Vec<PathBuf> = listed;
+    let mut todo: Vec<PathBuf> = git.run(&args)?.fields().map(PathBuf::from).collect();
+    // git names a whole ignored folder where a part of it was asked for.
+    let asked = |path: &Path| {
+        only.is_empty() || only.iter().any(|o| path.starts_with(o) || o.starts_with(path))
+    };
     while let Some(path) = todo.pop() {
         let full = folder.as_path().join(&path);
         let Ok(meta) = std::fs::symlink_metadata(&full) else { continue };
+        if !asked(&path) || known(&path) {
+            continue;
+        }
         if meta.is_dir() {
             if !skipped(&full) {
                 let entries = std::fs::read_dir(&full).map_err(io(&full))?;
@@ -133,21 +198,18 @@ pub fn own_ignored(root: &Root, folder: &AbsPath, copied: &[Copied]) -> Result<O
             }
             continue;
         }
-        if copied.iter().any(|c| c.path == path && hash(&full).as_ref() == Some(&c.hash)) {
-            continue;
-        }
         if meta.is_file() || meta.is_symlink() {
             bytes += meta.len();
-            own.files.push(path);
+            found.files.push(path);
         }
-        if bytes > OWN_LIMIT || own.files.len() > OWN_FILES {
-            let what = format!("its ignored files hold more than {} MiB", OWN_LIMIT >> 20);
-            own.too_big = Some(what);
-            return Ok(own);
+        if bytes > limit.bytes || found.files.len() > limit.files {
+            found.too_many = Some((bytes, found.files.len()));
+            found.files.clear();
+            return Ok(found);
         }
     }
-    own.files.sort();
-    Ok(own)
+    found.files.sort();
+    Ok(found)
 }
 
 /// Build output, a repository of its own, or another worktree.

@@ -46,7 +46,7 @@ impl Table {
 
     fn change<T>(
         &self,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, StateError>,
     ) -> Result<T, RegistryError> {
         let mut kernel = Kernel::open(&self.home, Make::IfAbsent, OPERATOR_PATIENCE)?;
         Ok(kernel.transact(work)?)
@@ -136,11 +136,16 @@ impl Registry for Table {
         })
     }
 
+    fn tell(&self, session: &Pid, text: &str) {
+        // A word that can't be left is in the register's state all the same.
+        drop(self.change(|tx| tx.notify(session, text)));
+    }
+
     fn note(&self, session: &Pid, what: What, text: &str) {
         let note = Note { reason: Some(text.to_owned()), ..Note::default() };
         // A record that can't be written must not undo what was done.
         drop(self.change(|tx| {
-            tx.journal(session, what, note);
+            tx.journal(session, what, note.clone());
             Ok(())
         }));
     }

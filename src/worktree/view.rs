@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::plan::short;
 use super::reap::{Fate, judge, survey};
 use super::row::{Pin, Setup, TreeRow};
-use super::{Context, TreeError};
+use super::{Context, TreeError, lost};
 use crate::git::discover::Standing;
 use crate::git::{self, Head};
 use crate::policy::lane::AbsPath;
@@ -74,7 +74,8 @@ pub enum Sizes {
     Skipped,
 }
 
-/// All trees of octo, newest sign of life first, then those of `common` that octo did not make.
+/// All trees of octo, newest sign of life first, then those that its register has forgotten, then
+/// those of `common` that octo did not make.
 pub fn all(
     ctx: &Context<'_>,
     common: Option<&AbsPath>,
@@ -100,12 +101,25 @@ pub fn all(
     let found = found.into_inner().unwrap_or_default();
     let mut views = found.into_iter().collect::<Result<Vec<_>, _>>()?;
     views.sort_by(|a, b| (a.seen, &a.id).cmp(&(b.seen, &b.id)));
+    let mut lost = lost::find(ctx, common)?;
+    lost.retain(|l| common.is_none_or(|c| l.common == *c));
     let mut commons: Vec<&AbsPath> = rows.iter().map(|r| &r.common).chain(common).collect();
+    commons.extend(lost.iter().map(|l| &l.common));
     commons.sort();
     commons.dedup();
-    for common in commons {
-        views.extend(strangers(common, &rows, sizes));
+    let mut others: Vec<TreeView> =
+        commons.into_iter().flat_map(|common| strangers(common, &rows, sizes)).collect();
+    for view in &mut others {
+        let forgotten = lost.iter().find(|l| l.path.to_string() == view.path);
+        if let Some(forgotten) = forgotten {
+            view.session = Some(forgotten.session.to_string());
+            "the register has forgotten it".clone_into(&mut view.state);
+            view.retry = Some(forgotten.remedy());
+            view.kept = vec![view.state.clone()];
+        }
     }
+    others.sort_by_key(|view| view.retry.is_none());
+    views.extend(others);
     Ok(views)
 }
 
@@ -210,10 +224,12 @@ fn strangers(common: &AbsPath, rows: &[TreeRow], sizes: Sizes) -> Vec<TreeView> 
 }
 
 fn size(path: &AbsPath, sizes: Sizes) -> Option<u64> {
-    (sizes == Sizes::Measured).then(|| walk(path.as_path()))
+    (sizes == Sizes::Measured).then(|| bytes_below(path.as_path()))
 }
 
-fn walk(folder: &Path) -> u64 {
+/// Bytes on the disk of a folder with all below it.
+#[must_use]
+pub fn bytes_below(folder: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let mut todo = vec![folder.to_path_buf()];
     let mut bytes = 0;

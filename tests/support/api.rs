@@ -9,11 +9,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
+use octo::operator::doctor::client::http;
+use octo::operator::doctor::client::model::events;
 use serde_json::{Value, json};
 
+use super::PATIENCE;
 use super::heard::Heard;
 use super::script::{Script, Step};
-use super::{PATIENCE, http};
 
 /// The server. Ends with the test: gates still shut are opened, threads run out.
 pub(crate) struct Api {
@@ -237,31 +239,4 @@ fn place(body: &Value) -> (String, usize) {
         Some(rest.get(..end.unwrap_or(rest.len()))?.to_owned())
     });
     (name.unwrap_or_default(), turn)
-}
-
-fn events(message: &Value) -> Vec<Value> {
-    let mut opening = message.clone();
-    opening["content"] = json!([]);
-    opening["stop_reason"] = Value::Null;
-    let mut events = vec![json!({ "type": "message_start", "message": opening })];
-    let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
-    for (index, block) in blocks.iter().enumerate() {
-        let mut start = block.clone();
-        let delta = if block["type"] == "text" {
-            start["text"] = json!("");
-            json!({ "type": "text_delta", "text": block["text"] })
-        } else {
-            start["input"] = json!({});
-            json!({ "type": "input_json_delta", "partial_json": block["input"].to_string() })
-        };
-        events
-            .push(json!({ "type": "content_block_start", "index": index, "content_block": start }));
-        events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
-        events.push(json!({ "type": "content_block_stop", "index": index }));
-    }
-    let end = json!({ "stop_reason": message["stop_reason"], "stop_sequence": null });
-    let usage = json!({ "output_tokens": 10 });
-    events.push(json!({ "type": "message_delta", "delta": end, "usage": usage }));
-    events.push(json!({ "type": "message_stop" }));
-    events
 }

@@ -140,8 +140,8 @@ fn main() -> ExitCode {
     let applet = args.next().expect("an applet");
     let rest: Vec<OsString> = args.collect();
     match applet.to_str() {
-        Some("octo-sh") => run_prefix(&rest, &table),
-        Some("exec") => run_exec(&rest, &table),
+        Some("octo-sh") => run_prefix(&rest, &table).into(),
+        Some("exec") => run_exec(&rest, &table).into(),
         _ => ExitCode::from(2),
     }
 }

@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use super::eventually;
 use super::puppet::Puppet;
 use super::reply::Reply;
 use super::repo::Repo;
+use super::{PATIENCE, within};
 
 /// Every name the binary answers to.
 const NAMES: [&str; 8] = [
@@ -94,8 +94,9 @@ impl Machine {
         let mut shell = self.command("sh");
         shell.args(["-c", script]).arg(&folder).arg(program).args(args);
         assert!(shell.status().unwrap().success());
-        let code =
-            eventually(&format!("octo {args:?}"), || fs::read_to_string(folder.join("code")).ok());
+        // A doctor that starts clients takes its time.
+        let ended = || fs::read_to_string(folder.join("code")).ok();
+        let code = within(PATIENCE * 5, &format!("octo {args:?}"), ended);
         let read = |name| fs::read_to_string(folder.join(name)).unwrap_or_default();
         Reply { stdout: read("out"), stderr: read("err"), code: code.trim().parse().ok() }
     }

@@ -7,14 +7,15 @@ pub(crate) mod cases;
 pub(crate) mod client;
 pub(crate) mod fence;
 pub(crate) mod heard;
-pub(crate) mod http;
 pub(crate) mod machine;
 pub(crate) mod office;
+pub(crate) mod place;
 pub(crate) mod puppet;
 pub(crate) mod reply;
 pub(crate) mod repo;
 pub(crate) mod script;
 pub(crate) mod terminal;
+pub(crate) mod yard;
 
 use std::time::{Duration, Instant};
 
@@ -22,13 +23,18 @@ use std::time::{Duration, Instant};
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Looks every few milliseconds until `seen` answers, or fails naming what it waited for.
-pub(crate) fn eventually<T>(what: &str, mut seen: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(what: &str, seen: impl FnMut() -> Option<T>) -> T {
+    within(PATIENCE, what, seen)
+}
+
+/// The same for what takes longer.
+pub(crate) fn within<T>(patience: Duration, what: &str, mut seen: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(found) = seen() {
             return found;
         }
-        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+        assert!(start.elapsed() < patience, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -26,6 +26,11 @@ impl Repo {
         repo
     }
 
+    /// A repository that will be made there.
+    pub(crate) fn planned(root: &Path, home: &Path) -> Self {
+        Self { root: root.to_path_buf(), home: home.to_path_buf() }
+    }
+
     /// A repository that is there already.
     pub(crate) fn open(root: &Path, home: &Path) -> Self {
         Self { root: fs::canonicalize(root).unwrap(), home: home.to_path_buf() }

@@ -1,6 +1,8 @@
 //! Rows of lanes and custody. A path has one lane and one custodian at most; overlap is judged
 //! by the caller inside the same transaction.
 
+use std::path::Path;
+
 use rusqlite::{OptionalExtension as _, Row, params};
 
 use super::super::StateError;
@@ -123,17 +125,18 @@ fn custody(row: &Row<'_>) -> rusqlite::Result<Option<CustodyRow>> {
     }))
 }
 
-/// A path, all above it, and the text range of all below it.
-fn family_of(path: &AbsPath) -> (Vec<String>, String, String) {
-    let mut up = vec![path.key().into_owned()];
-    let mut at = path.parent();
-    while let Some(parent) = at {
-        up.push(parent.key().into_owned());
-        at = parent.parent();
-    }
+/// Text ranges, from and up to, of a path, of each one above it, and of all below it.
+fn family_of(path: &AbsPath) -> Vec<(String, String)> {
+    // Only a NUL, which no path has, would sort before this end and after the path.
+    let alone = |path: &Path| {
+        let text = path.to_string_lossy();
+        (text.clone().into_owned(), format!("{text}\u{1}"))
+    };
+    let mut ranges: Vec<_> = path.as_path().ancestors().map(alone).collect();
     let base = path.key();
     let base = base.trim_end_matches('/');
-    (up, format!("{base}/"), format!("{base}0"))
+    ranges.push((format!("{base}/"), format!("{base}0")));
+    ranges
 }
 
 impl Tx<'_> {
@@ -144,18 +147,16 @@ impl Tx<'_> {
         path: &AbsPath,
         read: impl Fn(&Row<'_>) -> rusqlite::Result<Option<T>>,
     ) -> Result<Vec<T>, StateError> {
-        let (up, from, to) = family_of(path);
-        let marks = vec!["?"; up.len()].join(",");
-        let sql = format!(
-            "SELECT {columns} FROM {table} WHERE path IN ({marks}) \
-             UNION ALL SELECT {columns} FROM {table} WHERE path >= ? AND path < ?"
-        );
-        let mut values = up;
-        values.push(from);
-        values.push(to);
+        // One plain statement asked several times: reading a long one costs more than asking.
+        let sql = format!("SELECT {columns} FROM {table} WHERE path >= ?1 AND path < ?2");
         let mut statement = self.inner.prepare_cached(&sql)?;
-        let rows = statement.query_map(rusqlite::params_from_iter(values), read)?;
-        Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        let mut found = Vec::new();
+        for range in family_of(path) {
+            for row in statement.query_map(<[String; 2]>::from(range), &read)? {
+                found.extend(row?);
+            }
+        }
+        Ok(found)
     }
 
     /// Lanes equal to, above or below a path.
@@ -318,5 +319,23 @@ impl Tx<'_> {
     pub fn drop_custody(&mut self, path: &AbsPath) -> Result<(), StateError> {
         self.inner.prepare_cached("DELETE FROM custody WHERE path=?1")?.execute([path.key()])?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_family_is_what_lies_above_and_below_and_no_neighbour() {
+        let ranges = family_of(&AbsPath::new("/w/app").unwrap());
+        let meets =
+            |path: &str| ranges.iter().any(|(a, b)| a.as_str() <= path && path < b.as_str());
+        for path in ["/", "/w", "/w/app", "/w/app/x", "/w/app/\u{1}", "/w/app/x/y"] {
+            assert!(meets(path), "{path:?}");
+        }
+        for path in ["/w/ap", "/w/app0", "/w/app!", "/w/app-x/y", "/w/app\u{1}", "/x", "/v/app"] {
+            assert!(!meets(path), "{path:?}");
+        }
     }
 }

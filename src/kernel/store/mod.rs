@@ -3,6 +3,8 @@
 //! claim and never a claim without a line.
 
 mod claims;
+pub(crate) mod fault;
+mod journals;
 mod process;
 mod records;
 mod trees;
@@ -18,11 +20,11 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 pub use claims::{Claim, CustodyRow, Identity, LaneRow};
 pub use process::{ProcessRow, State, Vouched};
 pub use records::{CallRow, PresenceRow, SpawnRow};
+pub use trees::Unmet;
 
 use super::clock::{self, Now, Place};
 use super::home::{Home, open_private};
-use super::{StateError, log, schema};
-use crate::journal::Head;
+use super::{StateError, links, reserve, schema, segment};
 use crate::policy::lane::Pid;
 use crate::policy::verdict::{Note, What};
 
@@ -50,6 +52,7 @@ pub struct Kernel {
     place: Place,
     patience: Duration,
     known: Known,
+    segments: u64,
 }
 
 /// Whether the table's shape was looked at.
@@ -94,7 +97,14 @@ impl Kernel {
         }
         let conn = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let place = clock::place();
-        Ok(Self { home: home.clone(), conn, place, patience, known: Known::No })
+        Ok(Self {
+            home: home.clone(),
+            conn,
+            place,
+            patience,
+            known: Known::No,
+            segments: segment::LIMIT,
+        })
     }
 
     /// Makes the table from scratch, whatever the journals say (for `doctor --repair`).
@@ -102,7 +112,20 @@ impl Kernel {
         create(home, patience)?;
         let conn = connect(&home.table(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let place = clock::place();
-        Ok(Self { home: home.clone(), conn, place, patience, known: Known::Yes })
+        Ok(Self {
+            home: home.clone(),
+            conn,
+            place,
+            patience,
+            known: Known::Yes,
+            segments: segment::LIMIT,
+        })
+    }
+
+    /// The same, with journals that go on in a new segment after so many kilobytes.
+    #[must_use]
+    pub fn with_segments(self, kilobytes: u64) -> Self {
+        Self { segments: kilobytes.saturating_mul(1024), ..self }
     }
 
     /// Where the kernel lives.
@@ -117,10 +140,24 @@ impl Kernel {
         &self.place
     }
 
-    /// Runs `work` alone: nobody else reads to decide or writes meanwhile.
+    /// Runs `work` alone: nobody else reads to decide or writes meanwhile. On a full disk it runs
+    /// a second time, in the room that was kept back for that.
     pub fn transact<T>(
         &mut self,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StateError>,
+        mut work: impl FnMut(&mut Tx<'_>) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
+        match self.attempt(&mut work) {
+            Err(StateError::Full(_)) => {
+                reserve::give_up(&self.home);
+                self.attempt(&mut work)
+            }
+            done => done,
+        }
+    }
+
+    fn attempt<T>(
+        &mut self,
+        work: &mut impl FnMut(&mut Tx<'_>) -> Result<T, StateError>,
     ) -> Result<T, StateError> {
         let guard = lock(&self.home.lock(), self.patience)?;
         let tx = self.conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -134,10 +171,12 @@ impl Kernel {
             home: &self.home,
             place: &self.place,
             now: clock::now(),
+            segments: self.segments,
             lines: Vec::new(),
         };
         let out = work(&mut tx)?;
         tx.write_journals()?;
+        fault::strike()?;
         tx.inner.commit()?;
         drop(guard);
         Ok(out)
@@ -159,9 +198,25 @@ impl Kernel {
             home: &self.home,
             place: &self.place,
             now: clock::now(),
+            segments: self.segments,
             lines: Vec::new(),
         };
         work(&mut tx)
+    }
+
+    /// Gives the kernel's files that have a second name somewhere bytes of their own. To be called
+    /// before anything else is done: this opening may hold a file that is replaced.
+    pub fn part_links(self) -> Result<(), StateError> {
+        let _guard = lock(&self.home.lock(), self.patience)?;
+        for path in links::shared(&self.home).iter().filter(|path| **path != self.home.lock()) {
+            links::part(path).map_err(|e| StateError::io(path, e))?;
+        }
+        Ok(())
+    }
+
+    /// Ends without closing: a hook's process ends next, and the system closes faster.
+    pub fn abandon(self) {
+        std::mem::forget(self);
     }
 
     /// SQLite's own opinion of the file, and ours of its shape.
@@ -177,6 +232,7 @@ pub struct Tx<'k> {
     home: &'k Home,
     place: &'k Place,
     now: Now,
+    segments: u64,
     lines: Vec<(Pid, What, Note)>,
 }
 
@@ -202,74 +258,6 @@ impl Tx<'_> {
     /// Adds a line to a process's journal, written when the transaction commits.
     pub fn journal(&mut self, pid: &Pid, what: What, note: Note) {
         self.lines.push((pid.clone(), what, note));
-    }
-
-    fn write_journals(&mut self) -> Result<(), StateError> {
-        let lines = std::mem::take(&mut self.lines);
-        let mut order: Vec<&Pid> = Vec::new();
-        for (pid, ..) in &lines {
-            if !order.contains(&pid) {
-                order.push(pid);
-            }
-        }
-        for pid in order {
-            let head = self.head(pid)?.unwrap_or_default();
-            let mine = lines.iter().filter(|(p, ..)| p == pid).map(|(_, what, note)| (*what, note));
-            let head = log::append(self.home, pid, &head, self.now, mine)?;
-            self.inner
-                .prepare_cached(
-                    "INSERT INTO journal(pid, seq, seal, bytes) VALUES(?1,?2,?3,?4)
-                 ON CONFLICT(pid) DO UPDATE SET seq=?2, seal=?3, bytes=?4",
-                )?
-                .execute(rusqlite::params![
-                    pid.as_str(),
-                    number(head.seq),
-                    head.seal,
-                    number(head.bytes)
-                ])?;
-        }
-        Ok(())
-    }
-
-    /// What the table acknowledged of a journal.
-    pub fn head(&self, pid: &Pid) -> Result<Option<Head>, StateError> {
-        Ok(self
-            .inner
-            .prepare_cached("SELECT seq, seal, bytes FROM journal WHERE pid=?1")?
-            .query_row([pid.as_str()], |r| {
-                Ok(Head { seq: size(r.get(0)?), seal: r.get(1)?, bytes: size(r.get(2)?) })
-            })
-            .optional()?)
-    }
-
-    /// Sets what the table acknowledges of a journal (for a rebuilt table).
-    pub fn put_head(&mut self, pid: &Pid, head: &Head) -> Result<(), StateError> {
-        self.inner
-            .prepare_cached(
-                "INSERT INTO journal(pid, seq, seal, bytes) VALUES(?1,?2,?3,?4)
-                 ON CONFLICT(pid) DO UPDATE SET seq=?2, seal=?3, bytes=?4",
-            )?
-            .execute(rusqlite::params![
-                pid.as_str(),
-                number(head.seq),
-                head.seal,
-                number(head.bytes)
-            ])?;
-        Ok(())
-    }
-
-    /// Forgets a journal that was removed on purpose.
-    pub fn drop_head(&mut self, pid: &Pid) -> Result<(), StateError> {
-        self.inner.prepare_cached("DELETE FROM journal WHERE pid=?1")?.execute([pid.as_str()])?;
-        Ok(())
-    }
-
-    /// The processes that have a journal.
-    pub fn journaled(&self) -> Result<Vec<Pid>, StateError> {
-        let mut statement = self.inner.prepare_cached("SELECT pid FROM journal ORDER BY pid")?;
-        let pids = statement.query_map([], |r| r.get::<_, String>(0))?;
-        let pids = pids.collect::<Result<Vec<_>, _>>()?;
-        Ok(pids.iter().filter_map(|p| Pid::new(p)).collect())
     }
 
     /// A value of the table's own settings.
@@ -312,11 +300,6 @@ fn has_journals(home: &Home) -> bool {
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StateError> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    // A link in the folder's own path is resolved; only the last step may be none.
-    let path = match (path.parent().and_then(|p| fs::canonicalize(p).ok()), path.file_name()) {
-        (Some(dir), Some(name)) => dir.join(name),
-        _ => path.to_path_buf(),
-    };
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(Duration::from_millis(200))?;
     conn.execute_batch(
@@ -335,6 +318,8 @@ fn create(home: &Home, patience: Duration) -> Result<(), StateError> {
     conn.execute_batch("BEGIN IMMEDIATE")?;
     run_steps(&conn)?;
     conn.execute_batch("COMMIT")?;
+    // Best effort: without it a full disk is no worse than it was.
+    drop(reserve::keep(home));
     Ok(())
 }
 

@@ -3,13 +3,12 @@
 //! denied here is not denied anywhere.
 
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::{Value, json};
 
 use super::Finding;
+use super::scene::Scene;
 use crate::applet::Event;
 use crate::operator::context::Context;
 use crate::operator::screen::harmless;
@@ -17,8 +16,8 @@ use crate::wiring::entry::{OURS_ON_PATH, is_ours};
 use crate::wiring::files::found;
 use crate::wiring::survey::Survey;
 
-/// The words with which an agent of this proof is named.
-const HOLDER: &str = "doctor-holder";
+/// The words with which a session of a proof is named.
+pub(super) const HOLDER: &str = "doctor-holder";
 const RIVAL: &str = "doctor-rival";
 
 pub(super) fn check(context: &Context) -> Vec<Finding> {
@@ -34,11 +33,7 @@ pub(super) fn check(context: &Context) -> Vec<Finding> {
                 format!("can't set the scene: {why}"),
                 "see to TMPDIR",
             ),
-            Ok(scene) => {
-                let finding = play(&scene, &line);
-                scene.strike();
-                finding
-            }
+            Ok(scene) => play(&scene, &line),
         };
         findings.push(finding);
     }
@@ -46,7 +41,7 @@ pub(super) fn check(context: &Context) -> Vec<Finding> {
 }
 
 /// The installed shell lines for `PreToolUse`, of settings or of the plugin.
-fn installed(context: &Context) -> Vec<String> {
+pub(super) fn installed(context: &Context) -> Vec<String> {
     let event = Event::PreToolUse.wire().name;
     let files = found(&context.home, &context.project);
     let surveys = || files.iter().filter_map(|file| file.content.as_ref().ok());
@@ -119,67 +114,4 @@ fn denied(output: &Output) -> bool {
 fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     harmless(text.lines().next().unwrap_or("no word"))
-}
-
-/// A home and a repository that nobody else uses.
-struct Scene {
-    top: PathBuf,
-    home: PathBuf,
-    repo: PathBuf,
-}
-
-impl Scene {
-    fn set() -> Result<Self, String> {
-        let stamp = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos());
-        let top = std::env::temp_dir().join(format!("octo-doctor-{}-{stamp}", std::process::id()));
-        let scene = Self { home: top.join("home"), repo: top.join("repo"), top };
-        let told = |why: std::io::Error| why.to_string();
-        fs::create_dir(&scene.top).map_err(told)?;
-        for folder in [&scene.home, &scene.repo] {
-            fs::create_dir(folder).map_err(told)?;
-        }
-        let made = crate::git::Git::new(&scene.repo).run(&["init", "-q"]);
-        drop(made.map_err(|why| why.to_string())?);
-        Ok(scene)
-    }
-
-    fn strike(&self) {
-        // Our own fresh folder under TMPDIR; nothing of a person's can be in it.
-        drop(fs::remove_dir_all(&self.top));
-    }
-
-    fn fire(&self, line: &str, session: &str, tool: &str, input: &Value) -> Result<Output, String> {
-        let payload = json!({
-            "session_id": session,
-            "transcript_path": self.top.join(session),
-            "cwd": self.repo,
-            "permission_mode": "default",
-            "hook_event_name": Event::PreToolUse.wire().name,
-            "tool_name": tool,
-            "tool_input": input,
-            "tool_use_id": format!("toolu_{session}_{}", input.to_string().len()),
-        });
-        run(line, &self.home, &self.repo, &payload.to_string())
-    }
-}
-
-fn run(line: &str, home: &Path, cwd: &Path, payload: &str) -> Result<Output, String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut child = Command::new("/bin/sh")
-        .args(["-c", line])
-        .current_dir(cwd)
-        .env_clear()
-        .env("PATH", path)
-        .env("HOME", home)
-        .env("OCTO_ISOLATION", "off")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|why| why.to_string())?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // A hook that is gone before it reads is judged by its exit.
-        drop(stdin.write_all(payload.as_bytes()));
-    }
-    child.wait_with_output().map_err(|why| why.to_string())
 }

@@ -6,15 +6,20 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Finding, Mend};
+use crate::git::{self, Follow, canonical};
 use crate::kernel::StateError;
 use crate::kernel::clock;
 use crate::kernel::home::Home;
+use crate::kernel::links;
 use crate::kernel::off::pauses;
+use crate::kernel::reserve::{self as kept, Plenty, Reserve};
 use crate::kernel::store::{Kernel, Make};
 use crate::operator::context::Context;
 use crate::operator::model::{Snapshot, Standing};
 use crate::operator::replay;
 use crate::operator::screen::{age, harmless};
+use crate::worktree::engine::Engine;
+use crate::worktree::lost;
 
 /// Long enough for any healthy holder of the lock.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -28,9 +33,12 @@ pub(super) fn check(context: &Context) -> Vec<Finding> {
     }
     let mut findings = vec![table(&home), size(&home, context), journals(&home)];
     findings.extend(sessions(&home, context));
+    findings.push(reserve(&home));
     findings.extend(modes(&home));
+    findings.extend(second_names(&home));
     findings.extend(network(&home));
     findings.extend(off(&home));
+    findings.extend(forgotten(&home, context));
     findings
 }
 
@@ -61,6 +69,16 @@ fn table(home: &Home) -> Finding {
             Finding::bad("kernel.table", why.to_string(), "octo doctor --repair")
         }
     }
+}
+
+/// Trees that stand although the table has forgotten them.
+fn forgotten(home: &Home, context: &Context) -> Option<Finding> {
+    let engine = Engine::new(home, Some(&context.project))?;
+    let common = canonical(&context.project, Follow::All).as_ref().and_then(git::root_of);
+    let found = lost::find(&engine.context(), common.map(|root| root.common).as_ref()).ok()?;
+    let first = found.first()?;
+    let text = format!("{} trees are not in the table, such as {}", found.len(), first.path);
+    Some(Finding::warn("trees.forgotten", harmless(&text), "octo doctor --repair takes them back"))
 }
 
 /// When each live session was last heard through a hook, and which need a person.
@@ -141,6 +159,36 @@ fn modes(home: &Home) -> Option<Finding> {
     let loose = [home.dir().to_path_buf(), home.table()].into_iter().find(|path| open(path))?;
     let text = format!("{} can be read or changed by other users", loose.display());
     Some(Finding::warn("kernel.modes", text, "octo doctor --fix").mended_by(Mend::Modes))
+}
+
+/// The room kept back for a full disk.
+fn reserve(home: &Home) -> Finding {
+    let id = "kernel.reserve";
+    match kept::state(home) {
+        Ok(Reserve::Kept) => {
+            Finding::ok(id, format!("{} MB are kept back for a full disk", kept::BYTES >> 20))
+        }
+        Ok(Reserve::Gone { plenty: Plenty::Yes, .. }) => {
+            Finding::warn(id, "nothing is kept back for a full disk", "octo doctor --fix")
+                .mended_by(Mend::Reserve)
+        }
+        Ok(Reserve::Gone { free, plenty: Plenty::No }) => {
+            let text = format!("nothing is kept back for a full disk: {} MB free", free >> 20);
+            Finding::warn(id, text, "free some space, then: octo doctor --fix")
+        }
+        Err(why) => Finding::warn(id, format!("the reserve can't be read: {why}"), "octo prune"),
+    }
+}
+
+fn second_names(home: &Home) -> Option<Finding> {
+    let shared = links::shared(home);
+    let first = shared.first()?;
+    let text = format!(
+        "{} of the kernel's files have a second name (hard link), as {}: a write there is one here",
+        shared.len(),
+        first.display()
+    );
+    Some(Finding::bad("kernel.links", text, "octo doctor --fix").mended_by(Mend::Links))
 }
 
 #[cfg(target_os = "linux")]

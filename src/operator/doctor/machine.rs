@@ -26,7 +26,7 @@ pub(super) fn check(context: &Context) -> Vec<Finding> {
     findings
 }
 
-fn output(program: &str, argument: &str) -> Option<String> {
+pub(super) fn output(program: &str, argument: &str) -> Option<String> {
     let mut command = Command::new(program);
     command.arg(argument).stdin(Stdio::null()).stderr(Stdio::null());
     let output = command.output().ok().filter(|output| output.status.success())?;

@@ -2,10 +2,13 @@
 //! its fix. Changes nothing unless asked with `--fix` or `--repair`.
 
 mod attack;
+pub mod client;
 mod kernel;
 pub(super) mod machine;
 mod program;
 mod repair;
+mod repository;
+mod scene;
 mod wiring;
 
 use clap::Args;
@@ -16,19 +19,27 @@ use super::context::Context;
 use super::error::{Done, OperatorError, Trouble};
 use super::person::require_person;
 use super::screen::{Tone, harmless};
+use crate::kernel::home::Home;
+use crate::kernel::reserve;
+use crate::kernel::store::{Kernel, Make, OPERATOR_PATIENCE};
 
 /// Checks the whole installation, with a real attack through the installed entries.
 #[derive(Debug, Args, Default)]
 #[command(
-    after_help = "Examples:\n  octo doctor            every finding with its fix\n  octo doctor --fix      mend what is safe to mend\n  octo doctor --repair   rebuild the process table from the journals\n\nExit: 0 all well, 1 warnings, 2 sessions are not guarded"
+    after_help = "Examples:\n  octo doctor            every finding with its fix\n  octo doctor --fix      mend what is safe to mend\n  octo doctor --client   also try the real client in each permission mode\n  octo doctor --repair   rebuild the process table from the journals\n\nExit: 0 all well, 1 warnings, 2 sessions are not guarded"
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct DoctorArgs {
     /// Rebuild the process table from the journals; the old one is kept beside it.
     #[arg(long)]
     pub repair: bool,
-    /// Mend what is safe: program, links, wiring drift, modes.
+    /// Mend what is safe: program, names, wiring drift, modes, second names, the reserve.
     #[arg(long)]
     pub fix: bool,
+    /// Also start the client itself, in a temporary home without a network, once for each of its
+    /// permission modes.
+    #[arg(long)]
+    pub client: bool,
     /// For programs.
     #[arg(long)]
     pub json: bool,
@@ -56,6 +67,10 @@ pub enum Mend {
     Wiring,
     /// Make the kernel's folder private.
     Modes,
+    /// Keep room back for a full disk again.
+    Reserve,
+    /// Give the kernel's files bytes of their own.
+    Links,
 }
 
 /// One finding.
@@ -94,8 +109,8 @@ impl Finding {
 
 /// Runs `octo doctor`.
 pub fn run(args: &DoctorArgs, context: &Context) -> Done {
-    if args.fix || args.repair {
-        require_person("octo doctor --fix and --repair")?;
+    if args.fix || args.repair || args.client {
+        require_person("octo doctor --fix, --repair and --client")?;
     }
     if args.repair {
         repair::rebuild(context)?;
@@ -103,6 +118,10 @@ pub fn run(args: &DoctorArgs, context: &Context) -> Done {
     let mut findings = examine(context);
     if args.fix && mend(&findings, context)? {
         findings = examine(context);
+    }
+    if args.client {
+        context.screen.say("starting the client once for each permission mode");
+        findings.extend(client::check(context));
     }
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
     if args.json {
@@ -123,6 +142,7 @@ fn examine(context: &Context) -> Vec<Finding> {
     findings.extend(wiring::check(context));
     findings.extend(machine::check(context));
     findings.extend(kernel::check(context));
+    findings.extend(repository::check(context));
     findings.extend(config(context));
     findings.extend(attack::check(context));
     findings
@@ -148,10 +168,17 @@ fn mend(findings: &[Finding], context: &Context) -> Result<bool, OperatorError> 
     if asked(Mend::Wiring) {
         wiring::mend(context)?;
     }
-    if asked(Mend::Modes)
-        && let Some(home) = crate::kernel::home::Home::discover()
-    {
-        home.create().map_err(|why| OperatorError::file(home.dir(), &why))?;
+    if let Some(home) = Home::discover() {
+        let failed = |why| OperatorError::file(home.dir(), &why);
+        if asked(Mend::Modes) {
+            home.create().map_err(failed)?;
+        }
+        if asked(Mend::Reserve) {
+            reserve::keep(&home).map_err(failed)?;
+        }
+        if asked(Mend::Links) {
+            Kernel::open(&home, Make::Never, OPERATOR_PATIENCE)?.part_links()?;
+        }
     }
     Ok(findings.iter().any(|finding| finding.mend.is_some()))
 }

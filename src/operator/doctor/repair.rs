@@ -4,7 +4,8 @@
 
 use std::fs;
 
-use crate::journal::{self, Entry, Head, Replay};
+use crate::git::{self, Follow, canonical};
+use crate::journal::{self, Entry, Head, Life, Part, Replay};
 use crate::kernel::StateError;
 use crate::kernel::clock::{self, Now};
 use crate::kernel::home::Home;
@@ -15,9 +16,13 @@ use crate::kernel::store::{
 use crate::operator::context::Context;
 use crate::operator::error::{Done, OperatorError, Trouble};
 use crate::operator::person::name;
+use crate::operator::prune;
 use crate::policy::facts::Kind;
 use crate::policy::lane::{AbsPath, Pid, Tick};
 use crate::policy::verdict::{Note, What};
+use crate::worktree::engine::Engine;
+use crate::worktree::table::Table;
+use crate::worktree::{Registry, TreeError, TreeRow, lost};
 
 /// The files of the table that go aside together.
 const PARTS: &[&str] = &["", "-journal", "-wal", "-shm"];
@@ -27,6 +32,8 @@ pub(super) fn rebuild(context: &Context) -> Done {
         .ok_or_else(|| OperatorError::new(Trouble::Missing, "there is no home directory"))?;
     let (entries, heads) = record(&home)?;
     home.create().map_err(|why| OperatorError::file(home.dir(), &why))?;
+    // The journals tell of lanes, not of worktrees: rows that can still be read are taken along.
+    let trees = Table::new(home.clone(), context.settings.lease_seconds).rows(None);
     let aside = set_aside(&home)?;
     let mut kernel = Kernel::rebuild(&home, OPERATOR_PATIENCE)?;
     let now = clock::now();
@@ -39,6 +46,29 @@ pub(super) fn rebuild(context: &Context) -> Done {
         "rebuilt from {} journals: {lanes} lanes, {custody} uncommitted paths",
         heads.len()
     ));
+    drop(kernel);
+    take_back(context, &home, &trees.unwrap_or_default())
+}
+
+/// Gives the new table its worktrees: the rows that were read, then those that stand without one.
+fn take_back(context: &Context, home: &Home, rows: &[TreeRow]) -> Done {
+    let Some(engine) = Engine::new(home, Some(&context.project)) else { return Ok(()) };
+    let ctx = engine.context();
+    for row in rows {
+        ctx.registry.put(row).map_err(TreeError::from)?;
+        if row.stands() && row.name.is_none() {
+            ctx.registry.sent(&row.session, &row.main, &row.path).map_err(TreeError::from)?;
+        }
+    }
+    let common = canonical(&context.project, Follow::All).as_ref().and_then(git::root_of);
+    for found in lost::find(&ctx, common.map(|root| root.common).as_ref())? {
+        match lost::take_back(&ctx, &found) {
+            Ok(row) => {
+                context.screen.say(&format!("{} is session {}'s again", row.path, row.session));
+            }
+            Err(why) => context.screen.say(&format!("{} stays without a row: {why}", found.path)),
+        }
+    }
     Ok(())
 }
 
@@ -48,7 +78,8 @@ type Heads = Vec<(Pid, Head)>;
 fn record(home: &Home) -> Result<(Vec<Entry>, Heads), OperatorError> {
     let mut entries = Vec::new();
     let mut heads = Vec::new();
-    for (_, text) in log::all(home)? {
+    let parts = log::all(home)?.into_iter().flat_map(|(_, parts)| parts);
+    for Part { number, text } in parts {
         let mut head = Head::default();
         let mut pid = None;
         let mut bytes = 0;
@@ -63,7 +94,9 @@ fn record(home: &Home) -> Result<(Vec<Entry>, Heads), OperatorError> {
             pid = pid.or_else(|| Pid::new(&entry.pid));
             entries.push(entry);
         }
-        heads.extend(pid.map(|pid| (pid, Head { bytes, ..head })));
+        if number.is_none() {
+            heads.extend(pid.map(|pid| (pid, Head { bytes, ..head })));
+        }
     }
     entries.sort_by_key(|entry| (entry.at, entry.tick));
     Ok((entries, heads))
@@ -98,51 +131,25 @@ fn restore(
     for entry in entries {
         replay.fold(entry);
     }
-    // Ticks of an earlier boot mean nothing now, and a restart has ended every lane.
+    // Ticks of an earlier boot mean nothing now; who still lives says its heartbeat.
     let boot = now.unix.saturating_sub(now.tick.0);
     let tick = |at: u64, tick: u64| if at >= boot { Tick(tick) } else { Tick(0) };
     for (pid, life) in &replay.processes {
-        let Some(pid) = Pid::new(pid) else { continue };
-        let session = life.session.as_deref().and_then(Pid::new).unwrap_or_else(|| pid.clone());
-        let row = ProcessRow {
-            parent: life.parent.as_deref().and_then(Pid::new),
-            kind: if session == pid { Kind::Session } else { Kind::Agent },
-            session,
-            agent_type: life.agent_type.clone(),
-            cwd: None,
-            root: None,
-            transcript: None,
-            client: None,
-            vouched: Vouched::No,
-            place: tx.place().clone(),
-            state: if life.ended { State::Ended } else { State::Open },
-            reason: None,
-            heir: None,
-            mode: None,
-            started: tick(life.at, now.tick.0.saturating_sub(now.unix.saturating_sub(life.at))),
-            started_unix: life.at,
-            seen: now.tick,
-            background: false,
-            denials: 0,
-            last_denied: None,
-            in_a_row: 0,
-            last_call: None,
-            waits_for: None,
-            turn: 0,
-            pid,
-        };
-        tx.put_process(&row)?;
+        let started = tick(life.at, now.tick.0.saturating_sub(now.unix.saturating_sub(life.at)));
+        if let Some(row) = process(tx, pid, life, started) {
+            tx.put_process(&row)?;
+        }
     }
     let mut counts = (0, 0);
-    for ((path, _), claim) in replay.lanes.iter().filter(|(_, claim)| claim.at >= boot) {
+    for ((path, _), claim) in &replay.lanes {
         let (Some(path), Some(holder)) = (AbsPath::new(path), Pid::new(&claim.pid)) else {
             continue;
         };
         let lane = LaneRow {
             root: claim.root.as_deref().and_then(AbsPath::new),
             holder,
-            claimed: Tick(claim.tick),
-            written: Some(Tick(claim.tick)),
+            claimed: tick(claim.at, claim.tick),
+            written: Some(tick(claim.at, claim.tick)),
             identity: Some(Identity::of(&path)),
             call: None,
             family: claim.family,
@@ -170,11 +177,47 @@ fn restore(
     for (pid, head) in heads {
         tx.put_head(pid, head)?;
     }
+    for (pid, kept) in entries.iter().filter_map(prune::let_go) {
+        tx.put_kept(&pid, kept)?;
+    }
     if let Some(operator) = Pid::new("operator") {
         let note = Note { reason: Some(format!("table rebuilt, {by}")), ..Note::default() };
         tx.journal(&operator, What::Override, note);
     }
     Ok(counts)
+}
+
+/// A process as the journals tell it. Where its client is they do not say.
+fn process(tx: &Tx<'_>, pid: &str, life: &Life, started: Tick) -> Option<ProcessRow> {
+    let pid = Pid::new(pid)?;
+    let session = life.session.as_deref().and_then(Pid::new).unwrap_or_else(|| pid.clone());
+    Some(ProcessRow {
+        parent: life.parent.as_deref().and_then(Pid::new),
+        kind: if session == pid { Kind::Session } else { Kind::Agent },
+        session,
+        agent_type: life.agent_type.clone(),
+        cwd: None,
+        root: None,
+        transcript: None,
+        client: None,
+        vouched: Vouched::No,
+        place: tx.place().clone(),
+        state: if life.ended { State::Ended } else { State::Open },
+        reason: None,
+        heir: None,
+        mode: None,
+        started,
+        started_unix: life.at,
+        seen: tx.now().tick,
+        background: false,
+        denials: 0,
+        last_denied: None,
+        in_a_row: 0,
+        last_call: None,
+        waits_for: None,
+        turn: 0,
+        pid,
+    })
 }
 
 #[cfg(test)]

@@ -1,15 +1,18 @@
 //! Does the client call us: entries as they should stand, nothing that switches hooks off, no
 //! double installation, no other hook that gets in the way.
 
+use std::path::PathBuf;
+
 use super::{Finding, Mend};
 use crate::applet::{Always, Event, WIRES};
+use crate::config::WorktreePlace;
 use crate::operator::context::Context;
 use crate::operator::error::Done;
-use crate::operator::install::{apply, chosen, plan, wanted};
+use crate::operator::install::{apply, chosen, plan, trees_of, wanted};
 use crate::operator::place::Place;
 use crate::operator::screen::harmless;
-use crate::wiring::files::{Found, Scope, found};
-use crate::wiring::merge::holds;
+use crate::wiring::files::{Found, Scope, found, path};
+use crate::wiring::merge::{Wiring, holds};
 use crate::wiring::survey::{Owner, Survey, Switch};
 
 /// The plugin's name in the client's list of plugins.
@@ -36,6 +39,9 @@ pub(super) fn check(context: &Context) -> Vec<Finding> {
     findings.extend(surveys(&files).flat_map(|(file, survey)| switches(file, survey)));
     findings.extend(double(&wired, plugin));
     findings.extend(surveys(&files).flat_map(|(file, survey)| others(file, survey)));
+    if plugin || !wired.is_empty() {
+        findings.push(reach(&files, context));
+    }
     findings
 }
 
@@ -148,10 +154,46 @@ fn others(file: &Found, survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-/// Puts the entries of every wired file as this version writes them.
+/// Whether the client lets sessions work where their trees are put. A plugin can't say so.
+fn reach(files: &[Found], context: &Context) -> Finding {
+    let beside = context.settings.worktree.location == WorktreePlace::Sibling;
+    let trees = if beside {
+        let mut name = context.project.clone().into_os_string();
+        name.push("-worktrees");
+        PathBuf::from(name)
+    } else {
+        trees_of(context)
+    };
+    let within = |folder: &String| match folder.strip_prefix("~/") {
+        Some(rest) => trees.starts_with(context.home.join(rest)),
+        None => trees.starts_with(folder),
+    };
+    let shown = trees.display();
+    if surveys(files).any(|(_, survey)| survey.folders.iter().any(within)) {
+        return Finding::ok("wiring.reach", format!("sessions may work in {shown}"));
+    }
+    let text = format!("the client keeps sessions out of {shown}, where their trees are");
+    if beside {
+        let fix = "put that folder into permissions.additionalDirectories of your settings";
+        return Finding::warn("wiring.reach", text, fix);
+    }
+    Finding::warn("wiring.reach", text, "octo doctor --fix").mended_by(Mend::Wiring)
+}
+
+/// Puts the entries of every wired file as this version writes them; where only the plugin wires
+/// us, the folder of the trees into the person's own settings.
 pub(super) fn mend(context: &Context) -> Done {
     let place = Place::new(&context.home);
     let files = found(&context.home, &context.project);
+    if surveys(&files).all(|(_, survey)| survey.ours().count() == 0) {
+        let folders = vec![trees_of(context).display().to_string()];
+        let path = path(Scope::User, &context.home, &context.project);
+        let change = plan(&place, &path, &Wiring { folders, ..Wiring::default() })?;
+        apply(&place, &change)?;
+        if change.next.is_some() {
+            context.screen.say(&format!("mended {}", path.display()));
+        }
+    }
     for (file, survey) in surveys(&files).filter(|(_, survey)| survey.ours().count() > 0) {
         let wiring = wanted(context, &place, file.scope, chosen(survey));
         let change = plan(&place, &file.path, &wiring)?;

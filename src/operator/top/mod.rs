@@ -4,7 +4,7 @@
 mod app;
 mod view;
 
-use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
+use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -18,6 +18,7 @@ use super::replay;
 use super::screen::{Color, Screen, Voice};
 use crate::journal::{self, Entry};
 use crate::kernel::home::Home;
+use crate::kernel::log;
 use crate::policy::lane::Pid;
 use crate::policy::verdict::What;
 use app::{Action, App};
@@ -125,15 +126,7 @@ fn denials(home: &Home, picture: &Snapshot) -> Vec<Entry> {
 
 fn tail(home: &Home, pid: &str) -> Vec<Entry> {
     let Some(pid) = Pid::new(pid) else { return Vec::new() };
-    let read = || -> std::io::Result<String> {
-        let mut file = std::fs::File::open(home.journal(&pid))?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
-        let mut bytes = Vec::new();
-        file.take(TAIL).read_to_end(&mut bytes)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    let text = read().unwrap_or_default();
+    let text = log::tail(home, &pid, TAIL);
     text.lines().filter_map(|line| journal::open(line).map(|(entry, _)| entry)).collect()
 }
 

@@ -24,6 +24,7 @@ fn place(effect: &Effect) -> Option<&AbsPath> {
         | Effect::Commit { root, .. }
         | Effect::Tree { root, .. }
         | Effect::Pathspec { root, .. }
+        | Effect::Untracked { root, .. }
         | Effect::Head { root, .. }
         | Effect::Sequencer { root, .. }
         | Effect::Stash { root, .. }
@@ -51,6 +52,7 @@ pub(in crate::policy) fn cross(effect: &Effect, facts: &Facts) -> Option<Denial>
         | Effect::Commit { .. }
         | Effect::Tree { .. }
         | Effect::Pathspec { .. }
+        | Effect::Untracked { .. }
         | Effect::Head { .. }
         | Effect::Sequencer { .. }
         | Effect::Stash { .. }

@@ -26,6 +26,7 @@ pub(in crate::policy) fn staging(effect: &Effect, facts: &Facts) -> Option<Denia
         | Effect::Unstage { .. }
         | Effect::Tree { .. }
         | Effect::Pathspec { .. }
+        | Effect::Untracked { .. }
         | Effect::Head { .. }
         | Effect::Sequencer { .. }
         | Effect::Stash { .. }

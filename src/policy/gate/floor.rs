@@ -30,6 +30,7 @@ fn reaches(effect: &Effect, place: &AbsPath) -> bool {
         | Effect::Unstage { .. }
         | Effect::Commit { .. }
         | Effect::Tree { .. }
+        | Effect::Untracked { .. }
         | Effect::Head { .. }
         | Effect::Sequencer { .. }
         | Effect::Stash { .. }

@@ -23,6 +23,7 @@ fn changes<'f>(effect: &'f Effect, facts: &'f Facts) -> Option<&'f AbsPath> {
         | Effect::Commit { root, .. }
         | Effect::Tree { root, .. }
         | Effect::Pathspec { root, .. }
+        | Effect::Untracked { root, .. }
         | Effect::Head { root, .. }
         | Effect::Sequencer { root, .. } => Some(root),
         Effect::Write { .. }

@@ -26,6 +26,8 @@ pub(super) const ROWS: &[Verb] = &[
         &["ln -sf ../x lib/core.rs", "ln -s ../x lib"],
         &["ln -s ../x lib/core.rs", "ln --help"],
     ),
+    program(&["link"], "gives a file a second name", link)
+        .examples(&["link lib/core.rs ../y"], &["link --help"]),
 ];
 
 const CP: &[&str] = &[
@@ -132,6 +134,9 @@ fn cp(call: &Call<'_>) -> Vec<Effect> {
     let mut out = Vec::new();
     for (source, place) in places(&landing) {
         let place = if line.has("parents") { whole(&landing.dest, source) } else { place };
+        if line.has("link") {
+            out.extend(shares(call, source));
+        }
         match call.place.kind(source) {
             Entry::Dir if deep => out.extend(tree(call, source, &place, Follow::All)),
             Entry::Dir => {}
@@ -279,13 +284,32 @@ fn ln(call: &Call<'_>) -> Vec<Effect> {
     }
     let force = line.any(&["force", "interactive"]);
     let words = call.words();
-    places(&landing)
+    let made = places(&landing)
         .filter(|(_, place)| {
             let there = place.exact().map(|text| call.place.entry(text));
             force || there.is_none_or(|entry| entry == Entry::Missing)
         })
-        .flat_map(|(_, place)| call.place.write(&place, Follow::Parents, &words))
-        .collect()
+        .flat_map(|(_, place)| call.place.write(&place, Follow::Parents, &words));
+    let made = made.collect::<Vec<_>>();
+    let shared = landing.sources.iter().filter(|_| !line.has("symbolic"));
+    shared.flat_map(|source| shares(call, source)).chain(made).collect()
+}
+
+fn link(call: &Call<'_>) -> Vec<Effect> {
+    let line = parse(&call.args, &[], Style::Gnu);
+    let (Some(source), false) = (line.operands.first(), line.idle()) else { return Vec::new() };
+    let made = line.operands.get(1).into_iter();
+    let made = made.flat_map(|place| call.place.write(place, Follow::Parents, &call.words()));
+    shares(call, source).chain(made).collect()
+}
+
+/// A second name for a file's bytes is a way to write them past the first: whoever may not write
+/// the file may not have one.
+fn shares(call: &Call<'_>, source: &Arg) -> impl Iterator<Item = Effect> {
+    let written = call.place.write(source, Follow::Parents, &call.words());
+    written.into_iter().filter_map(|effect| {
+        if let Effect::Write { path } = effect { Some(Effect::Check { path }) } else { None }
+    })
 }
 
 #[cfg(test)]

@@ -217,7 +217,7 @@ fn program(call: &Call<'_>) -> Vec<Effect> {
     let bare = call.name.trim_end_matches(|c: char| c.is_ascii_digit() || "-.".contains(c));
     let row = |name: &str| verbs().find(|verb| verb.names(name));
     // `python3.12` and `clang-format-15` are what they are without their number.
-    match row(&call.name).or_else(|| row(bare)) {
+    match row(&call.name).or_else(|| (bare != call.name).then(|| row(bare)).flatten()) {
         Some(_) if call.invocation.depth > DEPTH => {
             vec![call.place.opaque(Why::TooDeep, &call.words())]
         }

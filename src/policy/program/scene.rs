@@ -155,6 +155,7 @@ pub(super) fn reaches(effects: &[Effect], path: &str) -> bool {
         Effect::Meta { .. }
         | Effect::Unstage { .. }
         | Effect::Sequencer { .. }
+        | Effect::Untracked { .. }
         | Effect::Branch { .. } => false,
     })
 }

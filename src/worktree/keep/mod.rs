@@ -11,6 +11,7 @@ use crate::policy::facts::Root;
 use crate::policy::lane::AbsPath;
 
 pub mod bury;
+pub mod refs;
 pub mod restore;
 pub mod shelf;
 pub mod snapshot;
@@ -90,6 +91,9 @@ impl fmt::Display for Keep {
         write!(f, "octo keep restore {}", self.name)
     }
 }
+
+/// Who made a snapshot's commit.
+const SIGNED: &str = "octo keep <octo@localhost>";
 
 /// The identity snapshots carry: a person's own may be missing, and is not what made them.
 fn signed(git: Git, at: u64) -> Git {

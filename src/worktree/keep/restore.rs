@@ -136,9 +136,13 @@ pub fn restore(
         Into::Root(root) if !todo.is_empty() => hold(root, &todo, reason)?,
         Into::Root(_) | Into::Folder(_) => Kept::Nothing,
     };
+    let letter = git.text(&["log", "-1", "--format=%B", &format!("{REFS}{name}"), "--"])?;
+    let private: Vec<&Path> =
+        letter.lines().filter_map(|l| l.strip_prefix(snapshot::PRIVATE)).map(Path::new).collect();
     let mut written = Vec::new();
     for (item, bytes) in todo {
-        put(&top.as_path().join(&item.path), &item.mode, &bytes)?;
+        let readers = if private.contains(&item.path.as_path()) { 0o700 } else { 0o755 };
+        put(&top.as_path().join(&item.path), &item.mode, readers, &bytes)?;
         written.push(item.path);
     }
     Ok(Restored { written, same, replaced })
@@ -161,7 +165,7 @@ fn current(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Replaces by rename, so that a reader never sees half a file.
-fn put(path: &Path, mode: &str, bytes: &[u8]) -> Result<(), TreeError> {
+fn put(path: &Path, mode: &str, readers: u32, bytes: &[u8]) -> Result<(), TreeError> {
     use std::os::unix::fs::PermissionsExt;
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).map_err(io(parent))?;
@@ -173,9 +177,11 @@ fn put(path: &Path, mode: &str, bytes: &[u8]) -> Result<(), TreeError> {
         std::os::unix::fs::symlink(OsStr::from_bytes(bytes), &temp).map_err(io(&temp))?;
     } else {
         let mut file = std::fs::File::create_new(&temp).map_err(io(&temp))?;
-        file.write_all(bytes).map_err(io(&temp))?;
         let bits = if mode == "100755" { 0o755 } else { 0o644 };
-        file.set_permissions(std::fs::Permissions::from_mode(bits)).map_err(io(&temp))?;
+        // Closed before it is filled: secrets must not be readable for a moment.
+        let bits = std::fs::Permissions::from_mode(bits & readers);
+        file.set_permissions(bits).map_err(io(&temp))?;
+        file.write_all(bytes).map_err(io(&temp))?;
     }
     std::fs::rename(&temp, path).map_err(io(path))
 }

@@ -29,6 +29,8 @@ pub struct Item {
     pub owner: Option<String>,
 }
 
+const DAY: u64 = 86_400;
+
 /// What is let go.
 #[derive(Debug, Clone, Copy)]
 pub struct Retention {
@@ -36,11 +38,13 @@ pub struct Retention {
     pub age: u64,
     /// Snapshots that stay at most.
     pub count: usize,
+    /// Bytes of objects that nothing but snapshots holds.
+    pub bytes: u64,
 }
 
 impl Default for Retention {
     fn default() -> Self {
-        Self { age: 30 * 86_400, count: 2_000 }
+        Self { age: 30 * DAY, count: 2_000, bytes: 1 << 30 }
     }
 }
 
@@ -83,8 +87,9 @@ fn item(record: &str) -> Option<Item> {
     })
 }
 
-/// Lets snapshots go that are older or more than the retention says, but none that is `needed`.
-/// Returns those that went (or would go).
+/// Lets snapshots go that are older, more or larger than the retention says, but none that is
+/// `needed`, and of the last day only those that are too many. Returns those that went (or would
+/// go).
 pub fn prune(
     common: &AbsPath,
     retention: Retention,
@@ -93,10 +98,12 @@ pub fn prune(
     mode: Mode,
 ) -> Result<Vec<Item>, TreeError> {
     let mut items = list(common)?;
+    let held = within(common, &items, retention.bytes)?;
     let mut rank = 0;
     items.retain(|item| {
         rank += 1;
-        let old = now.saturating_sub(item.at) > retention.age || rank > retention.count;
+        let age = now.saturating_sub(item.at);
+        let old = age > retention.age || rank > retention.count || rank > held && age > DAY;
         old && !needed.contains(&item.name)
     });
     if mode == Mode::Act && !items.is_empty() {
@@ -106,4 +113,31 @@ pub fn prune(
         drop(git.input(lines.concat()).run(&["update-ref", "--stdin"])?);
     }
     Ok(items)
+}
+
+/// How many of the newest snapshots together hold no more than `limit` bytes of their own.
+fn within(common: &AbsPath, items: &[Item], limit: u64) -> Result<usize, TreeError> {
+    let (mut fits, mut over) = (0, items.len() + 1);
+    let mut count = items.len();
+    while over - fits > 1 {
+        if bytes_of(common, items.get(..count).unwrap_or(items))? > limit {
+            over = count;
+        } else {
+            fits = count;
+        }
+        count = usize::midpoint(fits, over);
+    }
+    Ok(fits)
+}
+
+/// Bytes on the disk of what only these snapshots hold.
+fn bytes_of(common: &AbsPath, items: &[Item]) -> Result<u64, TreeError> {
+    if items.is_empty() {
+        return Ok(0);
+    }
+    let mut lines: String = items.iter().flat_map(|i| [i.commit.as_str(), "\n"]).collect();
+    lines.push_str("--not\n--branches\n--remotes\n--tags\n");
+    let git = Git::new(common.as_path()).env("GIT_DIR", common.as_path()).input(lines);
+    let text = git.text(&["rev-list", "--objects", "--disk-usage", "--stdin"])?;
+    Ok(text.trim().parse().unwrap_or(0))
 }

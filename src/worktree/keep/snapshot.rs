@@ -1,5 +1,5 @@
-//! Owns taking a snapshot: the index and the working files of one tree, as two commits under a
-//! ref, byte for byte and without filters.
+//! Owns taking a snapshot: the working files of one tree, and its index when something is staged,
+//! as commits under a ref, byte for byte and without filters.
 //! Must never write the tree's own index or files, nor cost more than the verb it precedes.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{Bounds, Keep, Kept, REFS, Reason, git_on, signed};
+use sha2::{Digest, Sha256};
+
+use super::{Bounds, Keep, Kept, REFS, Reason, SIGNED, git_on, signed};
 use crate::git::Git;
 use crate::policy::facts::Root;
 use crate::policy::lane::AbsPath;
@@ -16,7 +18,21 @@ use crate::worktree::{TreeError, facts, io, lock};
 
 /// Reflog entries of a tree that are looked through for commits nothing else holds.
 const REFLOG: usize = 200;
+/// The line of a snapshot's letter that names a file only its owner may read.
+pub(super) const PRIVATE: &str = "Octo-Private: ";
 const GITLINK: &str = "160000";
+
+/// What git is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Look {
+    /// Index, changed and untracked files.
+    #[default]
+    Everything,
+    /// Files git does not know: far cheaper, and all that some verbs can take.
+    Untracked,
+    /// Nothing: the caller names the files.
+    Nowhere,
+}
 
 /// Which files a snapshot covers; the changed and the untracked ones when nothing else is said.
 #[derive(Debug, Clone, Default)]
@@ -25,12 +41,16 @@ pub struct Extra {
     pub ignored: Vec<PathBuf>,
     /// Only these paths and what lies below them.
     pub only: Vec<PathBuf>,
+    /// What else is looked for.
+    pub look: Look,
 }
 
 /// What git says about a tree.
 #[derive(Debug, Default)]
 struct Status {
-    /// Paths whose working file differs from the index, or which git does not know.
+    /// The commit at HEAD; none when it is unborn.
+    head: Option<String>,
+    /// Paths whose working file differs from HEAD, or which git does not know.
     loose: Vec<PathBuf>,
     /// Something is staged.
     staged: bool,
@@ -59,7 +79,7 @@ pub fn in_folder(
     bounds: Bounds,
 ) -> Result<Kept, TreeError> {
     let git = git_on(root, folder).within(bounds.time);
-    let mut status = status(&git, &extra.only)?;
+    let mut status = status(&git, extra)?;
     status.loose.extend(extra.ignored.iter().cloned());
     if status.loose.is_empty() && !status.staged && !status.unmerged {
         return Ok(Kept::Nothing);
@@ -68,19 +88,42 @@ pub fn in_folder(
     if bytes > bounds.bytes || files > bounds.files {
         return Ok(Kept::TooBig { bytes, files });
     }
-    let head = facts::commit_of(&git, "HEAD");
-    let scratch = Scratch::copy(&root.git_dir)?;
-    let own = git.clone().index(&scratch.0);
+    let mut parents: Vec<String> = status.head.iter().cloned().collect();
     // An index with open entries has no tree; its sides are in the commits that are merged.
-    let index = if status.unmerged { None } else { Some(own.text(&["write-tree"])?) };
-    let missed = take_files(&own, folder, &status)?;
-    let work = own.text(&["write-tree"])?;
-    let mut parents: Vec<String> = head.iter().cloned().collect();
-    if let Some(index) = index {
+    if status.staged && !status.unmerged {
+        let scratch = Scratch::copy(&root.git_dir)?;
+        let index = git.clone().index(&scratch.0).text(&["write-tree"])?;
         parents.push(commit(&git, &index, &parents, "index", reason)?);
     }
-    let commit = commit(&git, &work, &parents, &letter(root, reason), reason)?;
-    Ok(Kept::Ref(publish(&git, &commit, reason, missed)?))
+    let taken = take_files(&git, folder, &status)?;
+    let private = taken.private.iter().map(|path| format!("{PRIVATE}{}\n", path.display()));
+    let text: String = std::iter::once(letter(root, reason)).chain(private).collect();
+    let (name, stream) = stream(&status, &parents, &text, &taken.changes, reason.at);
+    let commit = git.input(stream).text(&["fast-import", "--quiet", "--done"])?;
+    Ok(Kept::Ref(Keep { name, commit, missed: taken.missed }))
+}
+
+/// The whole snapshot as git reads it in one go, without an index: a big one takes longer to write
+/// than most verbs that throw work away. Named by its time and content: the same content in the
+/// same second is one snapshot.
+fn stream(
+    status: &Status,
+    parents: &[String],
+    text: &str,
+    changes: &[u8],
+    at: u64,
+) -> (String, Vec<u8>) {
+    let mut body = format!("mark :1\ncommitter {SIGNED} {at} +0000\ndata {}\n{text}\n", text.len());
+    for (place, parent) in parents.iter().enumerate() {
+        let first = place == 0 && status.head.is_some();
+        let word = if first { "from" } else { "merge" };
+        body.push_str([word, " ", parent, "\n"].concat().as_str());
+    }
+    let body = [body.as_bytes(), changes].concat();
+    let tag: String = lock::hex(&Sha256::digest(&body)).chars().take(8).collect();
+    let name = format!("{at:010}-{tag}");
+    let head = format!("commit {REFS}{name}\n");
+    (name, [head.as_bytes(), &body, b"get-mark :1\ndone\n"].concat())
 }
 
 /// Holds the commits of a tree that is about to go: its tip, and those only its reflog names.
@@ -92,6 +135,19 @@ pub fn tip(root: &Root, reason: &Reason) -> Result<Option<Keep>, TreeError> {
     let tree = git.text(&["rev-parse", "HEAD^{tree}"])?;
     let commit = commit(&git, &tree, &parents, &letter(root, reason), reason)?;
     Ok(Some(publish(&git, &commit, reason, Vec::new())?))
+}
+
+/// Holds what only this tree names, when there is anything: a detached HEAD that no branch reaches,
+/// commits of its reflog. For a tree that git itself is about to take away.
+pub fn unreached(root: &Root, reason: &Reason) -> Result<Option<Keep>, TreeError> {
+    let git = Git::new(root.common.as_path()).env("GIT_DIR", root.git_dir.as_path());
+    let Some(head) = facts::commit_of(&git, "HEAD") else { return Ok(None) };
+    let args = ["rev-list", "-n1", &head, "--not", "--branches", "--remotes", "--tags"];
+    let loose = !git.text(&args)?.is_empty();
+    if loose || !only_in_reflog(&git, root, &head)?.is_empty() {
+        return tip(root, reason);
+    }
+    Ok(None)
 }
 
 /// Commits in the tree's own reflog that neither HEAD nor any branch reaches.
@@ -115,28 +171,47 @@ fn only_in_reflog(git: &Git, root: &Root, head: &str) -> Result<Vec<String>, Tre
     Ok(found.lines().filter(|l| ids.contains(l)).map(str::to_owned).collect())
 }
 
-fn status(git: &Git, only: &[PathBuf]) -> Result<Status, TreeError> {
-    let words = [
-        "status",
-        "--porcelain=v2",
-        "-z",
-        "--untracked-files=all",
-        "--no-renames",
-        "--ignore-submodules=dirty",
-        "--",
-    ];
-    let mut args: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-    args.extend(only.iter().map(|p| p.as_os_str()));
-    let out = git.clone().env("GIT_LITERAL_PATHSPECS", "1").run(&args)?;
+fn status(git: &Git, extra: &Extra) -> Result<Status, TreeError> {
+    let words: &[&str] = match extra.look {
+        Look::Everything => &[
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+            "--ignore-submodules=dirty",
+            "--",
+        ],
+        Look::Untracked => &["ls-files", "-z", "--others", "--exclude-standard", "--"],
+        Look::Nowhere => &[],
+    };
     let mut status = Status::default();
-    for field in out.fields() {
-        let line = field.as_bytes();
-        match line.first() {
-            Some(b'?') => status.untracked(line.get(2..).unwrap_or_default()),
-            Some(b'1') => status.changed(line),
+    if extra.look != Look::Everything {
+        status.head = facts::commit_of(git, "HEAD");
+    }
+    if words.is_empty() {
+        return Ok(status);
+    }
+    let mut args: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+    args.extend(extra.only.iter().map(|p| p.as_os_str()));
+    let out = git.clone().env("GIT_LITERAL_PATHSPECS", "1").run(&args)?;
+    for field in out.fields().map(OsStr::as_bytes) {
+        if extra.look == Look::Untracked {
+            status.untracked(field);
+            continue;
+        }
+        match field.first() {
+            Some(b'?') => status.untracked(field.get(2..).unwrap_or_default()),
+            Some(b'1') => status.changed(field),
             Some(b'u') => {
                 status.unmerged = true;
-                status.loose.extend(nth_field(line, 10));
+                status.loose.extend(nth_field(field, 10));
+            }
+            Some(b'#') => {
+                let id = field.strip_prefix(b"# branch.oid ").filter(|id| !id.starts_with(b"("));
+                let id = id.map(|id| String::from_utf8_lossy(id).into_owned());
+                status.head = status.head.take().or(id);
             }
             Some(_) | None => {}
         }
@@ -156,7 +231,10 @@ impl Status {
     fn changed(&mut self, line: &[u8]) {
         let code = |at| line.get(at).copied().unwrap_or(b'.');
         self.staged |= code(2) != b'.';
-        if code(3) != b'.' {
+        // A staged submodule is a commit's name, which the index side of the snapshot holds.
+        let mut modes = line.split(|b| *b == b' ').skip(4);
+        let pointer = modes.next().is_some_and(|mode| mode == GITLINK.as_bytes());
+        if code(3) != b'.' || !pointer {
             self.loose.extend(nth_field(line, 8));
         }
     }
@@ -175,58 +253,80 @@ fn weigh(folder: &AbsPath, paths: &[PathBuf]) -> (u64, usize) {
     (sizes.sum(), paths.len())
 }
 
-/// Puts the working files into the scratch index; returns what could not be held.
-fn take_files(own: &Git, folder: &AbsPath, status: &Status) -> Result<Vec<String>, TreeError> {
-    let mut missed = status.nested.clone();
-    let mut entries: Vec<u8> = Vec::new();
+/// What became of the working files.
+#[derive(Debug, Default)]
+struct Taken {
+    /// The changes against HEAD, as git reads them.
+    changes: Vec<u8>,
+    /// What could not be held.
+    missed: Vec<String>,
+    /// Files that nobody but their owner may read, which git's modes do not say.
+    private: Vec<PathBuf>,
+}
+
+/// Stores the working files' bytes, without filters, and says what changes by them.
+fn take_files(git: &Git, folder: &AbsPath, status: &Status) -> Result<Taken, TreeError> {
+    let mut taken = Taken { missed: status.nested.clone(), ..Taken::default() };
     let mut files: BTreeMap<&Path, &str> = BTreeMap::new();
     for path in &status.loose {
         let full = folder.as_path().join(path);
         match std::fs::symlink_metadata(&full) {
-            Err(_) => entry(&mut entries, "0", &"0".repeat(40), path),
+            Err(_) => taken.change(b"D ", path, b""),
             Ok(meta) if meta.is_symlink() => {
                 let target = std::fs::read_link(&full).map_err(io(&full))?;
-                let git = own.clone().input(target.as_os_str().as_bytes());
-                let id = git.text(&["hash-object", "-w", "--stdin", "--no-filters"])?;
-                entry(&mut entries, "120000", &id, path);
+                let target = target.as_os_str().as_bytes();
+                let data = [format!("data {}\n", target.len()).as_bytes(), target, b"\n"].concat();
+                taken.change(b"M 120000 inline ", path, &data);
             }
             Ok(meta) if meta.is_file() => {
                 let odd = path.as_os_str().as_bytes().contains(&b'\n');
                 if odd || std::fs::File::open(&full).is_err() {
-                    missed.push(path.display().to_string());
-                } else {
-                    let executable = meta.permissions().mode() & 0o111 != 0;
-                    files.insert(path, if executable { "100755" } else { "100644" });
+                    taken.missed.push(path.display().to_string());
+                    continue;
                 }
+                if meta.permissions().mode().trailing_zeros() >= 6 {
+                    taken.private.push(path.clone());
+                }
+                let executable = meta.permissions().mode() & 0o111 != 0;
+                files.insert(path, if executable { "100755" } else { "100644" });
             }
-            Ok(_) => missed.push(path.display().to_string()),
+            Ok(_) => taken.missed.push(path.display().to_string()),
         }
+    }
+    if files.is_empty() {
+        return Ok(taken);
     }
     let mut names: Vec<u8> = Vec::new();
     for path in files.keys() {
         names.extend_from_slice(path.as_os_str().as_bytes());
         names.push(b'\n');
     }
-    if !files.is_empty() {
-        let git = own.clone().input(names);
-        let ids = git.text(&["hash-object", "-w", "--no-filters", "--stdin-paths"])?;
-        for ((path, mode), id) in files.iter().zip(ids.lines()) {
-            entry(&mut entries, mode, id, path);
-        }
+    let args = ["hash-object", "-w", "--no-filters", "--stdin-paths"];
+    let ids = git.clone().input(names).text(&args)?;
+    for ((path, mode), id) in files.iter().zip(ids.lines()) {
+        taken.change(format!("M {mode} {id} ").as_bytes(), path, b"");
     }
-    let args = ["update-index", "-z", "--add", "--replace", "--index-info"];
-    drop(own.clone().input(entries).run(&args)?);
-    Ok(missed)
+    Ok(taken)
 }
 
-fn entry(entries: &mut Vec<u8>, mode: &str, id: &str, path: &Path) {
-    debug_assert_ne!(mode, GITLINK, "a snapshot holds bytes, not pointers");
-    entries.extend_from_slice(format!("{mode} {id} 0\t").as_bytes());
-    entries.extend_from_slice(path.as_os_str().as_bytes());
-    entries.push(0);
+impl Taken {
+    /// One change, its path quoted as git unquotes it.
+    fn change(&mut self, what: &[u8], path: &Path, data: &[u8]) {
+        self.changes.extend_from_slice(what);
+        self.changes.push(b'"');
+        for byte in path.as_os_str().as_bytes() {
+            match byte {
+                b'"' | b'\\' => self.changes.extend([b'\\', *byte]),
+                b'\n' => self.changes.extend(b"\\n"),
+                byte => self.changes.push(*byte),
+            }
+        }
+        self.changes.extend(b"\"\n");
+        self.changes.extend_from_slice(data);
+    }
 }
 
-fn letter(root: &Root, reason: &Reason) -> String {
+pub(super) fn letter(root: &Root, reason: &Reason) -> String {
     let mut lines = vec![
         format!("before {}", one_line(&reason.what)),
         String::new(),
@@ -243,11 +343,11 @@ fn letter(root: &Root, reason: &Reason) -> String {
     lines.join("\n") + "\n"
 }
 
-fn one_line(text: &str) -> String {
+pub(in crate::worktree) fn one_line(text: &str) -> String {
     text.chars().take(300).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-fn commit(
+pub(super) fn commit(
     git: &Git,
     tree: &str,
     parents: &[String],
@@ -262,7 +362,7 @@ fn commit(
 }
 
 /// Names a snapshot by its time and commit: the same content in the same second is one snapshot.
-fn publish(
+pub(super) fn publish(
     git: &Git,
     commit: &str,
     reason: &Reason,

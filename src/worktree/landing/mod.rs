@@ -16,9 +16,12 @@ use crate::policy::verdict::What;
 pub mod commit;
 pub mod landed;
 pub mod merge;
+pub mod request;
 pub mod resolve;
 pub mod target;
 
+/// A manager of virtual branches moves its workspace branch itself; nothing lands there.
+const VIRTUAL: &str = "gitbutler/";
 /// How often a landing is computed anew because somebody else landed first.
 const TRIES: u32 = 40;
 
@@ -175,6 +178,9 @@ fn land(
     let Some(target) = request.onto.clone().or_else(|| row.target.clone()) else {
         return stopped("it was made from a detached HEAD: name the branch with --onto".to_owned());
     };
+    if target.starts_with(VIRTUAL) {
+        return stopped(format!("{target} is a manager's own branch: name another with --onto"));
+    }
     if target == source.branch {
         return stopped(format!("{target} cannot land on itself"));
     }

@@ -74,6 +74,7 @@ fn resolver_tree(ctx: &Context<'_>, row: &TreeRow, tip: &str) -> Result<TreeRow,
         from: row.main.clone(),
         via: Via::Fork,
         start: Start::Rev(tip.to_owned()),
+        branch: None,
     };
     Ok(apply::create(ctx, &request)?.row)
 }

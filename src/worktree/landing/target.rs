@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use super::commit::under_way;
+use super::request::{self, Wanted};
 use super::{Outcome, Source};
 use crate::git::{self, Git, GitError, Head, Tree, discover::Standing, run::Failure};
 use crate::policy::facts::Root;
@@ -154,7 +155,7 @@ fn refused(call: &str, dir: &AbsPath, code: i32, message: String) -> TreeError {
     })
 }
 
-/// Pushes the session's branch and says how a request is opened for it.
+/// Pushes the session's branch and opens a request for it, or says how.
 pub fn publish(row: &TreeRow, source: &Source) -> Result<Outcome, TreeError> {
     let git = Git::new(row.path.as_path()).within(PUSH);
     let Some(remote) = facts::remote_of(&git) else {
@@ -169,8 +170,13 @@ pub fn publish(row: &TreeRow, source: &Source) -> Result<Outcome, TreeError> {
             keep: None,
         });
     }
-    let target = row.target.clone().unwrap_or_else(|| "the default branch".to_owned());
-    let request = format!("{} is on {remote}: open a request into {target}", source.branch);
+    let url = git.text(&["remote", "get-url", &remote]).unwrap_or_default();
+    let request = request::open(&Wanted {
+        folder: row.path.as_path(),
+        url: &url,
+        branch: &source.branch,
+        target: row.target.as_deref(),
+    });
     Ok(Outcome::Published { request })
 }
 

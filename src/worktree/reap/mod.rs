@@ -3,14 +3,17 @@
 //! Must never decide from remembered state: git is asked at that moment, per tree, and again
 //! under the lock.
 
+use std::collections::BTreeSet;
+
 use super::keep::Reason;
 use super::keep::bury::{self, BranchFate};
+use super::keep::shelf::{self, Mode, Retention};
 use super::landing::{Aim, Outcome, SaveRequest, save};
 use super::plan::Refusal;
 use super::row::{Pin, State, TreeRow};
 use super::{Context, TreeError, apply, lock};
 use crate::git::Git;
-use crate::policy::lane::Pid;
+use crate::policy::lane::{AbsPath, Pid};
 use crate::policy::verdict::What;
 
 pub mod judge;
@@ -154,8 +157,9 @@ fn remove(
 }
 
 /// The reaper: what is landed, clean and unused goes; interrupted work is finished; the rest
-/// stays, and the journal says why. Returns what happened, one line a tree.
-pub fn reap(ctx: &Context<'_>, by: &Pid) -> Result<Vec<String>, TreeError> {
+/// stays, and the journal says why. Old snapshots go, those of `here` too. Returns what happened,
+/// one line a tree.
+pub fn reap(ctx: &Context<'_>, by: &Pid, here: Option<&AbsPath>) -> Result<Vec<String>, TreeError> {
     let mut lines = Vec::new();
     let rows = ctx.registry.rows(None)?;
     for row in &rows {
@@ -179,8 +183,42 @@ pub fn reap(ctx: &Context<'_>, by: &Pid) -> Result<Vec<String>, TreeError> {
     folders.dedup();
     let rows = ctx.registry.rows(None)?;
     lines.extend(folders.iter().flat_map(|f| bury::sweep(f, &rows)));
+    lines.extend(thin(ctx, &rows, here));
     for line in &lines {
         ctx.registry.note(by, What::Notice, line);
     }
     Ok(lines)
+}
+
+/// Snapshots that a row still needs: they bring back what was laid to rest.
+#[must_use]
+pub fn needed(rows: &[TreeRow]) -> BTreeSet<String> {
+    let name = |row: &TreeRow| match &row.state {
+        State::Archived { keep } => Some(keep.clone()),
+        State::Preparing
+        | State::Ready
+        | State::Failed { .. }
+        | State::Waiting { .. }
+        | State::Attention { .. }
+        | State::Landed { .. }
+        | State::Burying { .. } => None,
+    };
+    rows.iter().filter_map(name).collect()
+}
+
+/// Lets the snapshots go that are past their time, in every repository that is known.
+fn thin(ctx: &Context<'_>, rows: &[TreeRow], here: Option<&AbsPath>) -> Vec<String> {
+    let mut commons: Vec<&AbsPath> = rows.iter().map(|r| &r.common).chain(here).collect();
+    commons.sort();
+    commons.dedup();
+    let needed = needed(rows);
+    let line = |common: &&AbsPath| {
+        let retention = Retention::default();
+        match shelf::prune(common, retention, &needed, ctx.now, Mode::Act) {
+            Ok(gone) if gone.is_empty() => None,
+            Ok(gone) => Some(format!("{} old snapshots of {common} let go", gone.len())),
+            Err(why) => Some(format!("snapshots of {common}: {why}")),
+        }
+    };
+    commons.iter().filter_map(line).collect()
 }

@@ -265,11 +265,90 @@ fn a_tree_handed_on_leaves_its_session_a_fresh_one() {
     assert_ne!((&made.row.path, &made.row.branch), (&row.path, &row.branch));
     assert!(made.notes.join(" ").contains("handed on to session s-2"), "{:?}", made.notes);
     assert_eq!(bench.tree("s-2").path, row.path);
+    // Once the other has left the branch, it is the session's own again.
+    git(&row.path, &["switch", "-q", "-c", "other-work"]);
+    let common = row.common.clone();
+    for own in bench.registry.rows(Some(&common)).unwrap() {
+        if own.path == made.row.path {
+            git(&bench.main, &["worktree", "remove", &own.path.to_string()]);
+            bench.registry.forget(&own.path).unwrap();
+        }
+    }
+    let made = apply::create(&bench.ctx(), &bench.request("s-1")).unwrap();
+    assert_eq!(made.row.branch, "dim/s-1");
+    assert_ne!(made.row.path, row.path);
     // Moved by hand: git and the register are told.
     let moved = bench.top.join("moved");
     std::fs::rename(made.row.path.as_path(), moved.as_path()).unwrap();
     assert_eq!(crate::worktree::care::repair(&bench.ctx(), &moved).unwrap().path, moved);
     assert_eq!(bench.tree("s-1").path, moved);
+}
+
+#[test]
+fn trees_the_register_has_forgotten_are_found_and_taken_back() {
+    use crate::worktree::view::{self, Sizes};
+    use crate::worktree::{care, lost};
+    let mut bench = Bench::new();
+    write(&bench.main, ".env", "SECRET=1\n");
+    git(&bench.main, &["config", "core.excludesFile", "/dev/null"]);
+    write(&bench.main, ".gitignore", "logs/\n");
+    git(&bench.main, &["commit", "-qam", "nothing hides .env"]);
+    let uuid = "634c7e8c-12bc-45f7-9b49-090bd838430f";
+    let own = bench.tree(uuid);
+    let mut request = bench.request(uuid);
+    request.name = Some("agent-a1".into());
+    let further = apply::create(&bench.ctx(), &request).unwrap().row;
+    git(&bench.main, &["worktree", "add", "-q", "../hand"]);
+    std::fs::remove_file(bench.top.join("register.json").as_path()).unwrap();
+    // Without a word about the repository: the places where trees lie are enough.
+    let found = lost::find(&bench.ctx(), None).unwrap();
+    assert_eq!(found.iter().map(|l| &l.path).collect::<Vec<_>>(), [&own.path, &further.path]);
+    let views = view::all(&bench.ctx(), None, Sizes::Skipped).unwrap();
+    assert_eq!(views.len(), 3, "{views:?}");
+    let remedy = format!("octo worktree adopt {} --session {uuid}", own.path);
+    assert_eq!(views[0].retry.as_deref(), Some(remedy.as_str()));
+    assert_eq!(views[2].session, None, "the hand-made one is nobody's");
+    for lost in &found {
+        lost::take_back(&bench.ctx(), lost).unwrap();
+    }
+    assert!(lost::find(&bench.ctx(), Some(&own.common)).unwrap().is_empty());
+    let back = bench.row(uuid);
+    assert_eq!((&back.path, &back.branch, &back.name), (&own.path, &own.branch, &None));
+    assert_eq!(bench.row(&format!("{uuid}.agent-a1")).name.as_deref(), Some("agent-a1"));
+    // What was brought along stays out of every commit, also after that.
+    write(&own.path, "work.txt", "work\n");
+    bench.now += 1;
+    let by = Pid::new(uuid).unwrap();
+    let wish = crate::worktree::landing::SaveRequest {
+        by,
+        message: None,
+        onto: None,
+        aim: crate::worktree::landing::Aim::Land,
+    };
+    drop(crate::worktree::landing::save(&bench.ctx(), &back, &wish).unwrap());
+    let files = git(&bench.main, &["ls-tree", "-r", "--name-only", "main"]);
+    assert!(files.contains("work.txt") && !files.contains(".env"), "{files}");
+    assert!(care::adopt(&bench.ctx(), &bench.main, &back.session).is_err());
+}
+
+#[test]
+fn m141_a_full_disk_names_the_two_largest_that_could_go() {
+    let mut bench = Bench::new();
+    for (name, size) in [("s-small", 10), ("s-big", 900_000), ("s-mid", 300_000)] {
+        let mut row = bench.tree(name);
+        write(&row.path, "logs/run.log", &"x".repeat(size));
+        row.state = State::Landed { commit: row.base.clone() };
+        bench.registry.put(&row).unwrap();
+    }
+    bench.prefs.floor = u64::MAX;
+    let Refusal::Space { reclaimable, .. } = refusal(&bench, &bench.request("s-new")) else {
+        panic!("there is no room")
+    };
+    assert!(
+        reclaimable[0].contains("s-big") && reclaimable[1].contains("s-mid"),
+        "{reclaimable:?}"
+    );
+    assert_eq!(reclaimable.len(), 2);
 }
 
 #[test]

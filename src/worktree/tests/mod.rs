@@ -109,6 +109,8 @@ impl Registry for FileRegistry {
         Ok(())
     }
 
+    fn tell(&self, _session: &Pid, _text: &str) {}
+
     fn note(&self, _session: &Pid, _what: What, _text: &str) {}
 }
 
@@ -194,6 +196,7 @@ impl Bench {
             from: self.main.clone(),
             via: Via::Command,
             start: Start::Head,
+            branch: None,
         }
     }
 

@@ -198,9 +198,9 @@ fn the_reaper_takes_only_what_is_safe_and_nested_work_stays() {
     commit(&open, "o.txt");
     git(&nested.path, &["init", "-q", "inner"]);
     write(&nested.path, "inner/f", "f");
-    assert!(reap(&bench.ctx(), &Pid::new("reaper").unwrap()).unwrap().is_empty());
+    assert!(reap(&bench.ctx(), &Pid::new("reaper").unwrap(), None).unwrap().is_empty());
     bench.now += 7_200;
-    let lines = reap(&bench.ctx(), &Pid::new("reaper").unwrap()).unwrap();
+    let lines = reap(&bench.ctx(), &Pid::new("reaper").unwrap(), None).unwrap();
     assert!(!exists(done.path.as_path()), "{lines:?}");
     assert!(exists(open.path.as_path()) && exists(nested.path.as_path()), "{lines:?}");
     let text = lines.join("\n");
@@ -226,7 +226,7 @@ fn killed_at_every_step_nothing_is_lost_and_the_next_call_finishes_or_undoes() {
         write(&row.path, "logs/own.log", "own\n");
         assert!(die_at("worktree::tests::reaping::child", point, &bench.top), "{point}");
         let by = Pid::new("operator").unwrap();
-        reap(&bench.ctx(), &by).unwrap();
+        reap(&bench.ctx(), &by, None).unwrap();
         if matches!(bench.row("s-1").state, State::Ready) {
             buried(gone(&bench, "s-1", &[Risk::Unlanded]));
         }

@@ -2,7 +2,7 @@
 
 use super::super::verbs::{Verb, verb};
 use super::GitCall;
-use crate::policy::facts::{Effect, Scope};
+use crate::policy::facts::{Effect, Scope, Untracked};
 use crate::policy::shell::Stdin;
 
 /// The rows.
@@ -31,17 +31,23 @@ fn clean(git: &GitCall<'_>) -> Vec<Effect> {
         return Vec::new();
     }
     let scope = git.scope(&line.operands, Scope::All);
-    let mut out = match &scope {
+    let scope = match (scope, git.place.here()) {
         // From a folder of the tree only that folder is cleaned.
-        Scope::All if line.operands.is_empty() => match git.place.here() {
-            Some(here) if here != git.root.path => {
-                git.pathspec(Scope::Paths { take: vec![here], leave: Vec::new() })
-            }
-            Some(_) | None => git.tree(),
-        },
+        (Scope::All, Some(here)) if line.operands.is_empty() && here != git.root.path => {
+            Scope::Paths { take: vec![here], leave: Vec::new() }
+        }
+        (scope, _) => scope,
+    };
+    let mut out = match &scope {
         Scope::All => git.tree(),
         Scope::Tracked | Scope::Paths { .. } | Scope::Matched { .. } => git.pathspec(scope.clone()),
     };
+    let which = match (line.has("x"), line.has("X")) {
+        (true, _) => Untracked::Both,
+        (false, true) => Untracked::Ignored,
+        (false, false) => Untracked::Unknown,
+    };
+    out.push(git.untracked(scope.clone(), which));
     if forced_twice(git) {
         let nested = git.place.site.roots_below(&git.root.path).into_iter().map(|r| r.path);
         let taken = nested.filter(|path| scope.overlaps(&git.root.path, path));
@@ -68,6 +74,27 @@ fn forced_twice(git: &GitCall<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::super::scene::{ROOT, Scene, reaches};
+
+    #[test]
+    fn ignored_files_go_with_an_x_only() {
+        use crate::policy::facts::{Effect, Scope, Untracked};
+        let scene = Scene::gate();
+        let taken = |line: &str| {
+            scene.run(line).into_iter().find_map(|effect| {
+                if let Effect::Untracked { scope, which, .. } = effect {
+                    Some((which, scope))
+                } else {
+                    None
+                }
+            })
+        };
+        assert_eq!(taken("git clean -fdx"), Some((Untracked::Both, Scope::All)));
+        assert_eq!(taken("git clean -fX"), Some((Untracked::Ignored, Scope::All)));
+        let some = taken("git clean -fdx docs");
+        assert!(matches!(some, Some((Untracked::Both, Scope::Paths { .. }))));
+        assert_eq!(taken("git clean -fd"), Some((Untracked::Unknown, Scope::All)));
+        assert_eq!(taken("git clean -ndx"), None);
+    }
 
     #[test]
     fn nested_trees_go_with_a_second_force_only() {

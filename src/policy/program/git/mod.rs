@@ -26,7 +26,7 @@ use super::options::{Parsed, Style, parse};
 use super::paths::Place;
 use super::verbs::{Reader, Verb, program, verbs};
 use super::{Call, nested};
-use crate::policy::facts::{Effect, Root, RootKind, Scope, Why};
+use crate::policy::facts::{Effect, Root, RootKind, Scope, Untracked, Why};
 use crate::policy::lane::AbsPath;
 use crate::policy::shell::{Arg, Dir};
 
@@ -228,6 +228,11 @@ impl GitCall<'_> {
 
     fn pathspec(&self, scope: Scope) -> Vec<Effect> {
         vec![Effect::Pathspec { root: self.root.path.clone(), scope, words: self.words.clone() }]
+    }
+
+    fn untracked(&self, scope: Scope, which: Untracked) -> Effect {
+        let words = self.words.clone();
+        Effect::Untracked { root: self.root.path.clone(), scope, which, words }
     }
 
     fn tree(&self) -> Vec<Effect> {

@@ -1,18 +1,24 @@
 //! Just enough HTTP for one client on loopback: read a request, write a JSON answer or a stream
-//! of events. Knows nothing of what is asked.
+//! of events. Knows nothing of what is asked; reads no more than a conversation can hold.
 
 use std::io::{self, BufRead, Read, Write};
 
 use serde_json::Value;
 
+/// Longest body that is read.
+const LIMIT: usize = 64 * 1024 * 1024;
+
 /// A request as it came in.
-pub(crate) struct Request {
-    pub(crate) path: String,
-    pub(crate) body: Vec<u8>,
+#[derive(Debug)]
+pub struct Request {
+    /// What is asked for.
+    pub path: String,
+    /// What was sent with it.
+    pub body: Vec<u8>,
 }
 
 /// Reads the next request of a connection; none when the client has hung up.
-pub(crate) fn next(from: &mut impl BufRead) -> io::Result<Option<Request>> {
+pub fn next(from: &mut impl BufRead) -> io::Result<Option<Request>> {
     let mut line = String::new();
     if from.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -42,6 +48,9 @@ pub(crate) fn next(from: &mut impl BufRead) -> io::Result<Option<Request>> {
 }
 
 fn exactly(from: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
+    if length > LIMIT {
+        return Err(io::Error::other("a body of that length is not read"));
+    }
     let mut body = vec![0; length];
     from.read_exact(&mut body)?;
     Ok(body)
@@ -55,6 +64,9 @@ fn chunks(from: &mut impl BufRead) -> io::Result<Vec<u8>> {
         let size = line.trim().split(';').next().unwrap_or("0");
         let size = usize::from_str_radix(size, 16).map_err(io::Error::other)?;
         body.append(&mut exactly(from, size)?);
+        if body.len() > LIMIT {
+            return Err(io::Error::other("a body of that length is not read"));
+        }
         from.read_line(&mut String::new())?;
         if size == 0 {
             return Ok(body);
@@ -63,7 +75,7 @@ fn chunks(from: &mut impl BufRead) -> io::Result<Vec<u8>> {
 }
 
 /// Answers with JSON and keeps the connection.
-pub(crate) fn answer(to: &mut impl Write, body: &Value) -> io::Result<()> {
+pub fn answer(to: &mut impl Write, body: &Value) -> io::Result<()> {
     let body = body.to_string();
     let length = body.len();
     write!(
@@ -74,7 +86,7 @@ pub(crate) fn answer(to: &mut impl Write, body: &Value) -> io::Result<()> {
 }
 
 /// Answers with a stream of events and ends the connection.
-pub(crate) fn stream(to: &mut impl Write, events: &[Value]) -> io::Result<()> {
+pub fn stream(to: &mut impl Write, events: &[Value]) -> io::Result<()> {
     to.write_all(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
     )?;
