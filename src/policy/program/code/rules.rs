@@ -386,13 +386,15 @@ fn opened(args: &Args<'_>, language: Language, values: &Values) -> Vec<Act> {
 fn ran(args: &Args<'_>, values: &Values) -> Vec<Act> {
     let run = running(args, values);
     let Some(dir) = directory(args, values) else { return run };
-    let there = |act: Act| match act {
-        Act::Shell(text) => Act::Shell(format!("cd {dir} && {text}")),
-        Act::Run(words) => {
-            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-            Act::Shell(format!("cd {dir} && {}", words.join(" ")))
-        }
-        other => other,
+    let there = |act: Act| {
+        let text = if let Act::Run(words) = &act {
+            words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+        } else if let Act::Shell(text) = act {
+            text
+        } else {
+            return act;
+        };
+        Act::Shell(format!("cd {dir} && {text}"))
     };
     run.into_iter().map(there).collect()
 }

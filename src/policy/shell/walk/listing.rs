@@ -31,8 +31,7 @@ pub(super) fn listed(walker: &Walker<'_>, name: &str, call: &Call) -> Option<Tex
             let here = walker.world.entry(&top) != Entry::Missing;
             here.then(|| below(walker, args.get(at + 1..)?, ends(args)))?
         }
-        ("grep" | "rg", args) => matching(walker, args),
-        ("git", ["grep", args @ ..]) => matching(walker, args),
+        ("grep" | "rg", args) | ("git", ["grep", args @ ..]) => matching(walker, args),
         ("head" | "tail" | "sort" | "uniq" | "tac", _) => passed(&call.input),
         ("sed", [script]) => prefixed(script, &call.input),
         _ => None,
@@ -142,6 +141,11 @@ fn prefixed(script: &str, input: &Input) -> Option<Text> {
     if from != "^" || !flags.is_empty() || parts.next().is_some() || to.contains(['&', '\\']) {
         return None;
     }
-    let lines: String = text.holed().lines().map(|line| format!("{to}{line}\n")).collect();
-    Some(Text::known(&lines))
+    let mut out = Text::default();
+    for line in text.holed().lines() {
+        out.push(to);
+        out.push(line);
+        out.push("\n");
+    }
+    Some(out)
 }
