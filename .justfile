@@ -10,10 +10,14 @@ format:
     cargo fmt --check
 
 lint:
-    cargo clippy --all-targets -- -D warnings
+    cargo clippy --locked --all-targets -- -D warnings
 
 test:
-    cargo test
+    cargo test --locked
+
+# One fuzz target until it finds something: reader, git_argv, payload, journal
+fuzz target:
+    cargo fuzz run --fuzz-dir tests/fuzz --sanitizer none {{target}} -- -timeout=20
 
 deny:
     cargo deny --config .deny.toml check

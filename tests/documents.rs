@@ -9,6 +9,7 @@ use clap::{CommandFactory, Parser};
 use octo::applet::{Always, WIRES};
 use octo::config::{commented_default, schema};
 use octo::operator::cli::Cli;
+use octo::operator::error::CODES;
 use octo::policy::rules::{GUARDS, RULES};
 use octo::wiring::entry::{Entry, hooks_of};
 use octo::wiring::merge::{Wiring, merge};
@@ -85,6 +86,13 @@ fn the_commented_settings_and_their_schema_are_the_table_of_settings() {
 #[test]
 fn the_readmes_rules_are_the_rules() {
     between("README.md", "rules", &rule_table());
+}
+
+#[test]
+fn the_readmes_exit_codes_are_the_programs() {
+    let rows = CODES.iter().map(|(code, text)| format!("| {code} | {text} |\n"));
+    let table: String = rows.collect();
+    between("README.md", "codes", &format!("| code | meaning |\n|---|---|\n{table}"));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::support::client::{Client, Pin};
 use crate::support::heard::Heard;
 use crate::support::machine::Machine;
 use crate::support::office::{Office, on_every_client};
+use crate::support::reply::Reply;
 use crate::support::script::{
     Step, agent_behind, agent_waited_for, bash, gate, read, say, script, write,
 };
@@ -154,6 +155,59 @@ fn the_transcript_is_what_the_client_says() {
     assert_eq!(office.repo.content("lib/core.rs").unwrap(), "core of A\n");
     office.api.open("end");
     first.finish().well();
+}
+
+/// How a newcomer gets it, as the page says.
+const INSTALL: &str = "cargo install --locked --path . && octo install";
+
+#[test]
+fn the_pages_install_command_works_in_an_empty_home() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let page = fs::read_to_string(Path::new(root).join("README.md")).unwrap();
+    assert!(page.contains(&format!("```sh\n{INSTALL}\n```")), "the page says something else");
+    let machine = Machine::new();
+    for entry in fs::read_dir(&machine.bin).unwrap().flatten() {
+        fs::remove_file(entry.path()).unwrap();
+    }
+    let cargo_home = std::env::var("CARGO_HOME")
+        .unwrap_or_else(|_| format!("{}/.cargo", std::env::var("HOME").unwrap()));
+    let tools = Path::new(env!("CARGO")).parent().unwrap().display();
+    // The same but for speed: unoptimised, from what was fetched for this very build, and kept
+    // apart from the program that the other tests run.
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomer");
+    let (compile, wire) = INSTALL.split_once(" && ").unwrap();
+    let compile = compile.replace("cargo install", "cargo install --debug --quiet");
+    let search = format!("{tools}:{}:{}", machine.home.join("bin").display(), machine.path());
+    let mut shell = machine.command("sh");
+    shell.args(["-c", &compile]).current_dir(root).env("PATH", &search);
+    shell.env("CARGO_HOME", cargo_home).env("CARGO_INSTALL_ROOT", &machine.home);
+    shell.env("CARGO_TARGET_DIR", built).env("CARGO_NET_OFFLINE", "true");
+    let built: Reply = shell.env("CARGO_PROFILE_DEV_DEBUG", "0").output().unwrap().into();
+    assert_eq!(built.code, Some(0), "{built:?}");
+    let line = format!("PATH='{search}'; {wire}");
+    let done = machine.operator_with("sh", &["-c", &line]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.stdout.contains("a rival's write, rm and broad staging are denied"), "{done:?}");
+
+    let settings = machine.home.join(".claude/settings.json");
+    assert!(settings.is_file());
+    let repo = machine.repo("app", &[("a.txt", "a\n")]);
+    let hook = machine.programs().join("octo-hook").display().to_string();
+    let fire = |session: &str, event: &str, more: &Value| {
+        let mut payload = machine.session(session, &repo.root).payload(event, more.clone());
+        payload["permission_mode"] = "default".into();
+        machine.feed(&hook, &[event], payload.to_string().as_bytes())
+    };
+    let write = serde_json::json!({
+        "tool_name": "Write",
+        "tool_input": { "file_path": repo.at("a.txt"), "content": "of A\n" },
+        "tool_use_id": "toolu_1",
+    });
+    assert!(!fire("first", "PreToolUse", &write).denied());
+    assert_eq!(fire("second", "PreToolUse", &write).rule(), "shared.fork");
+    let gone = machine.operator(&["uninstall"]);
+    assert_eq!(gone.code, Some(0), "{gone:?}");
+    assert!(!settings.exists());
 }
 
 #[test]

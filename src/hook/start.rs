@@ -135,6 +135,13 @@ fn neighbours(tx: &mut Tx<'_>, context: &Context<'_>) -> Result<Vec<String>, Sta
             let card = registry.holder(tx, &row.session, age)?;
             let lanes = tx.claim_count(&row.session)?.0;
             let place = row.forked.as_ref().map_or(String::new(), |t| format!(", in its tree {t}"));
+            if context.payload.source.as_deref().is_none_or(|source| source == "startup") {
+                let text = format!(
+                    "octo: session {} began beside you in {}; octo ps shows who holds what",
+                    context.actor.session, root.path
+                );
+                tx.notify(&row.session, &text)?;
+            }
             others.push(format!(
                 "  session {} (here for {}, last heard of {} ago, {lanes} lanes{place})",
                 card.pid,

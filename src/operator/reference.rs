@@ -60,7 +60,11 @@ fn commands() -> Chapter {
     let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
     let rows = shown.map(|sub| {
         let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
-        row(format!("octo {}", sub.get_name()), format!("{about}."))
+        let more = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let examples = more.lines().skip(1).take_while(|line| line.starts_with("  "));
+        let told =
+            std::iter::once(format!("{about}.")).chain(examples.map(|line| line.trim().to_owned()));
+        (format!("octo {}", sub.get_name()), told.collect())
     });
     let intro = "Each has its own page (octo-NAME(1)) and says its options with --help. --quiet leaves \
                  results and errors alone; --json, where a command has it, prints one object that begins \

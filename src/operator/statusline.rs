@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Prints a segment for the client's status line.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "In the client's settings:\n  \"statusLine\": {\"type\": \"command\", \"command\": \"octo statusline\"}\n  \"statusLine\": {\"type\": \"command\", \"command\": \"octo statusline --wrap 'my-line'\"}"
+    after_help = "Examples:\n  octo statusline\n  octo statusline --wrap 'my-line'\n\nIn the client's settings:\n  \"statusLine\": {\"type\": \"command\", \"command\": \"octo statusline\"}\n  \"statusLine\": {\"type\": \"command\", \"command\": \"octo statusline --wrap 'my-line'\"}"
 )]
 pub struct StatuslineArgs {
     /// A command whose line comes first; it gets the client's input.

@@ -111,6 +111,9 @@ pub struct ReclaimArgs {
     /// Do it.
     #[arg(long)]
     pub yes: bool,
+    /// Say what would go and do nothing, as without --yes.
+    #[arg(long, short = 'n', conflicts_with = "yes")]
+    pub dry_run: bool,
     /// Also clean trees nobody has been in for a day; their branches stay.
     #[arg(long)]
     pub abandoned: bool,

@@ -13,6 +13,8 @@ pub mod shell;
 pub mod telling;
 pub mod verdict;
 
+use std::collections::HashSet;
+
 use facts::{Effect, Facts, Scope, Stand, Untracked};
 use rules::{Gate, RULES};
 use verdict::{Denial, Keep, Kept, Outcome, Verdict};
@@ -49,9 +51,11 @@ fn allow(effects: &[Effect], facts: &Facts) -> Outcome {
         notices: Vec::new(),
         fork: None,
     };
+    let loose: HashSet<&lane::AbsPath> = facts.loose.iter().collect();
+    let mut claimed = HashSet::new();
     for effect in effects {
         if let Effect::Write { path } = effect {
-            if !facts.loose.contains(path) && !outcome.claims.contains(path) {
+            if !loose.contains(path) && claimed.insert(path) {
                 outcome.claims.push(path.clone());
             }
             build_on(path, facts, &mut outcome);

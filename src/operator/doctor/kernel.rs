@@ -18,8 +18,10 @@ use crate::operator::context::Context;
 use crate::operator::model::{Snapshot, Standing};
 use crate::operator::replay;
 use crate::operator::screen::{age, harmless};
+use crate::worktree::Registry;
 use crate::worktree::engine::Engine;
 use crate::worktree::lost;
+use crate::worktree::table::Table;
 
 /// Long enough for any healthy holder of the lock.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -33,6 +35,7 @@ pub(super) fn check(context: &Context) -> Vec<Finding> {
     }
     let mut findings = vec![table(&home), size(&home, context), journals(&home)];
     findings.extend(sessions(&home, context));
+    findings.extend(orphans(&home, context));
     findings.push(reserve(&home));
     findings.extend(modes(&home));
     findings.extend(second_names(&home));
@@ -108,6 +111,44 @@ fn sessions(home: &Home, context: &Context) -> Vec<Finding> {
             let fix = harmless(tree.retry.as_deref().unwrap_or_default());
             findings.push(Finding::warn("session.landing", text, fix));
         }
+    }
+    findings
+}
+
+/// What nobody answers for any more: trees whose folder or session is gone, uncommitted work of
+/// sessions that have ended.
+fn orphans(home: &Home, context: &Context) -> Vec<Finding> {
+    let lease = context.settings.lease_seconds;
+    let Ok(picture) = Snapshot::take(home, lease) else { return Vec::new() };
+    let rows = Table::new(home.clone(), lease).rows(None).unwrap_or_default();
+    let standing = || rows.iter().filter(|row| row.stands());
+    let lost = standing().filter(|row| !row.path.as_path().is_dir()).count();
+    let gone = |state| matches!(state, Standing::Ended | Standing::Dead);
+    let lives = |session: &str| {
+        picture.processes.iter().any(|process| process.pid == session && !gone(process.state))
+    };
+    let left = standing()
+        .filter(|row| row.path.as_path().is_dir() && !lives(row.session.as_str()))
+        .count();
+    let ended = picture.processes.iter().filter(|process| gone(process.state));
+    let loose: usize = ended.map(|process| process.custody.len()).sum();
+    let mut findings = Vec::new();
+    if lost > 0 {
+        let text = format!("{lost} trees of sessions have lost their folder");
+        let fix = "octo worktree list --all; bring one back: octo worktree recreate ID";
+        findings.push(Finding::warn("kernel.orphans", text, fix));
+    }
+    if left > 0 {
+        let text = format!("{left} trees belong to sessions that have ended");
+        let fix = "octo worktree reclaim says what may go";
+        findings.push(Finding::warn("kernel.orphans", text, fix));
+    }
+    if loose > 0 {
+        let text = format!("{loose} uncommitted paths were left by sessions that have ended");
+        findings.push(Finding::warn("kernel.orphans", text, "octo ps --all shows whose"));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok("kernel.orphans", "no tree and no work without a session"));
     }
     findings
 }

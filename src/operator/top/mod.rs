@@ -33,7 +33,7 @@ const MOST: usize = 200;
 /// A live view of sessions, lanes and denials.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Keys: arrows or j k move, / filter, s sort, a all, enter journal, c copy the remedy, r release, q quit"
+    after_help = "Examples:\n  octo top\n\nKeys: arrows or j k move, / filter, s sort, a all, enter journal, c copy the remedy, r release, q quit"
 )]
 pub struct TopArgs {
     /// Ended and dead processes too.

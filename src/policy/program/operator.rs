@@ -29,6 +29,7 @@ pub(super) const ROWS: &[Verb] = &[program(
     &[
         "octo ps --release 7",
         "octo ps --rel=7",
+        "octo keep list --pr",
         "octo release 7",
         "octo worktree reclaim",
         "octo worktree rec --prune",
@@ -54,6 +55,7 @@ pub(super) const ROWS: &[Verb] = &[program(
         "octo --help",
         "octo install --help",
         "octo save",
+        "octo save --pr",
         "octo yield lib",
         "octo explain 'git add -A'",
         "octo keep list",
@@ -156,10 +158,12 @@ fn judge(name: &str, words: &[&str], shown: &str, hops: u8) -> Option<OperatorUs
     if name == "octo-sh" {
         return reserved();
     }
-    if options.clone().any(|w| shortens(w, RESERVED)) {
+    let plain: Vec<&str> = operands(words);
+    // `--pr` of these two is a word of its own, and no beginning of `--prune`.
+    let saves = matches!(plain.first(), Some(&("save" | "archive")));
+    if options.clone().any(|w| shortens(w, RESERVED) && !(saves && *w == "--pr")) {
         return reserved();
     }
-    let plain: Vec<&str> = operands(words);
     let named = words.iter().enumerate().find_map(|(at, w)| id(w, words.get(at + 1).copied()));
     let dry = options.clone().any(|w| w.len() > 4 && "--dry-run".starts_with(w) || *w == "-n");
     let verbs = if name == "octo-dim" { [&["dim"], plain.as_slice()].concat() } else { plain };

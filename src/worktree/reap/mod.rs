@@ -153,6 +153,10 @@ fn remove(
     };
     let text = format!("removed the worktree {}; back with: {restore}", row.path);
     ctx.registry.note(by, What::Keep, &text);
+    if row.session != *by {
+        let told = format!("octo: your worktree {} was reclaimed; back with: {restore}", row.path);
+        ctx.registry.tell(&row.session, &told);
+    }
     Ok(Gone::Buried { restore, branch: burial.branch, left: burial.left })
 }
 
