@@ -387,8 +387,8 @@ fn a_variable_that_chooses_the_program_opens_nothing() {
         format!(
             "printf '[core]\\n\\tfsmonitor = {evil}/git\\n' > {evil}/.gitconfig; HOME={evil}; git status"
         ),
-        format!("exec 3<> .git/index; git log -1; printf x >&3"),
-        format!("git log -1; {{ printf x; }} > .git/index"),
+        "exec 3<> .git/index; git log -1; printf x >&3".to_owned(),
+        "git log -1; { printf x; } > .git/index".to_owned(),
     ] {
         match call(&b, &text) {
             Ok((ran, _)) => println!("ran: {text}: {ran:?}"),

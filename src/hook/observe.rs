@@ -205,6 +205,8 @@ fn read(text: &str, cwd: &str, disk: &Disk, shown: fn(&shell::Invocation) -> Str
 }
 
 fn mcp(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
-    let Some(input) = parse::<serde_json::Value>(payload.tool_input)? else { return Ok(Vec::new()) };
+    let Some(input) = parse::<serde_json::Value>(payload.tool_input)? else {
+        return Ok(Vec::new());
+    };
     Ok(mcp::effects(payload.tool(), &input, &payload.cwd, disk))
 }
