@@ -15,6 +15,10 @@ lint:
 test:
     cargo test --locked
 
+# One fuzz target until it finds something: reader, git_argv, payload, journal
+fuzz target:
+    cargo fuzz run --fuzz-dir tests/fuzz --sanitizer none {{target}} -- -timeout=20
+
 deny:
     cargo deny --config .deny.toml check
 

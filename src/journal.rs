@@ -170,6 +170,8 @@ pub struct Replay {
     pub custody: BTreeMap<String, Claimed>,
     /// Process to (parent, session, type, ended).
     pub processes: BTreeMap<String, Life>,
+    /// Claims from before their process said again what it holds, until it says them again.
+    earlier: BTreeMap<(String, String), Claimed>,
 }
 
 /// A claim as the journals tell it.
@@ -227,6 +229,11 @@ impl Replay {
         };
         match entry.kind {
             What::Start => {
+                if is_carried(entry) {
+                    // What is not said again was a killed hook's, and never held.
+                    let mine = |key: &(String, String), _: &mut Claimed| key.1 == entry.pid;
+                    self.earlier = self.lanes.extract_if(.., mine).collect();
+                }
                 life.ended = false;
                 life.parent.clone_from(&entry.note.parent);
                 life.session.clone_from(&entry.note.session);
@@ -236,7 +243,7 @@ impl Replay {
                 life.ended = false;
                 if let Some(path) = target {
                     let key = (path, entry.pid.clone());
-                    let known = self.lanes.remove(&key).filter(|_| is_carried(entry));
+                    let known = self.earlier.remove(&key).filter(|_| is_carried(entry));
                     self.lanes.insert(key, known.unwrap_or(claimed));
                 }
             }
@@ -329,6 +336,34 @@ mod tests {
         let torn = format!("{first}{}", &second[..second.len() / 2]);
         let read = read(&torn, Some(&acknowledged));
         assert!(read.flaws.is_empty() && read.unsure == 1);
+    }
+
+    #[test]
+    fn what_is_said_again_keeps_its_time_and_what_is_not_was_never_held() {
+        let mut replay = Replay::default();
+        let mut say = |seq, kind, target: Option<&str>, again: bool| {
+            let reason = again.then(|| CARRIED.to_owned());
+            let target = target.map(str::to_owned);
+            replay.fold(&Entry {
+                seq,
+                at: 100 + seq,
+                tick: seq,
+                pid: "p".into(),
+                kind,
+                note: Note { target, reason, ..Note::default() },
+                prev: String::new(),
+            });
+            replay.lanes.iter().map(|(key, lane)| (key.0.clone(), lane.at)).collect::<Vec<_>>()
+        };
+        say(1, What::Claim, Some("/held"), false);
+        // Of a hook that was killed before the table heard of it.
+        say(2, What::Claim, Some("/phantom"), false);
+        say(3, What::Release, Some("/held"), false);
+        say(4, What::Start, None, true);
+        let again = say(5, What::Claim, Some("/held"), true);
+        assert_eq!(again, [("/held".to_owned(), 105)]);
+        say(6, What::Start, None, true);
+        assert_eq!(say(7, What::Claim, Some("/held"), true), [("/held".to_owned(), 105)]);
     }
 
     #[test]

@@ -59,6 +59,10 @@
 //!   by name: helpers that carry one event must not end a session by exiting.
 //! * The floor covers what settings would become, not that they are touched: a permission rule may
 //!   be added, our entries may not go.
+//! * A restart ends nothing by itself: rows of another boot, machine or pid namespace are honoured
+//!   until they lapse, because two machines made from one image look alike.
+//! * A journal is a row of segments, and each begins with what its process holds: old ones can go
+//!   while the session lives, and a program that knows no segments still reads and repairs.
 //! * Paths are compared as text in the table; bytes that are no UTF-8 fold together, which can
 //!   only make a verdict stricter.
 

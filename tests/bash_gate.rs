@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::cases::{fill, load, play, text};
+use crate::support::fence::whole;
 use crate::support::machine::{Machine, clean};
 use crate::support::puppet::{self, Puppet};
 use crate::support::reply::Verdict;
@@ -26,14 +27,14 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// Whether A has staged its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Staged {
+pub(crate) enum Staged {
     No,
     Yes,
 }
 
 /// Who B is to A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kin {
+pub(crate) enum Kin {
     /// Two subagents of one session.
     Siblings,
     /// Two sessions in one checkout.
@@ -72,6 +73,9 @@ fn unseen_by_strangers_while_a_has_staged() {
 
 #[test]
 fn behind_the_fence_nothing_harms_with_the_gate_off() {
+    if !whole() {
+        return;
+    }
     let cases = load("bash_gate.jsonl");
     let template = Template::make();
     let id = |case: &Value| text(case, "id").to_owned();
@@ -127,15 +131,15 @@ enum Ran {
 }
 
 /// A scene in which A has its file and B is about to type.
-struct Meeting {
-    scene: Scene,
+pub(crate) struct Meeting {
+    pub(crate) scene: Scene,
     kin: Kin,
     staged: Staged,
     before: Picture,
 }
 
 impl Meeting {
-    fn stage(template: &Template, kin: Kin, staged: Staged, before: &str) -> Self {
+    pub(crate) fn stage(template: &Template, kin: Kin, staged: Staged, before: &str) -> Self {
         let scene = Scene::set(template);
         let lead = scene.machine.session("main-a", &scene.app.root);
         lead.start();
@@ -157,7 +161,7 @@ impl Meeting {
         Self { scene, kin, staged, before }
     }
 
-    fn b(&self) -> Puppet<'_> {
+    pub(crate) fn b(&self) -> Puppet<'_> {
         let session = |id| self.scene.machine.session(id, &self.scene.app.root);
         match self.kin {
             Kin::Siblings => {
@@ -228,9 +232,9 @@ fn right(case: &Value, staged: Staged) -> Right {
 }
 
 /// The repository of the cases, a fresh copy for each.
-struct Scene {
-    machine: Machine,
-    app: Repo,
+pub(crate) struct Scene {
+    pub(crate) machine: Machine,
+    pub(crate) app: Repo,
 }
 
 /// What must stay as it is.
@@ -299,13 +303,13 @@ impl Picture {
 
 /// The projects folder of the cases, made once: two branches that differ from main, a bare
 /// upstream, and a few files outside.
-struct Template {
+pub(crate) struct Template {
     proj: PathBuf,
     _folder: tempfile::TempDir,
 }
 
 impl Template {
-    fn make() -> Self {
+    pub(crate) fn make() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (home, proj) = (folder.path().join("home"), folder.path().join("proj"));
         fs::create_dir_all(&home).unwrap();

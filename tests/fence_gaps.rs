@@ -8,7 +8,7 @@ use std::process::Command;
 use octo::fence::GitWrite;
 use serde_json::json;
 
-use crate::support::fence::{Scratch, User, run};
+use crate::support::fence::{Scratch, User, raw, run, whole};
 
 /// Runs a script of the holder's or the caller's, outside of any fence.
 fn outside(scratch: &Scratch, text: &str) {
@@ -17,6 +17,9 @@ fn outside(scratch: &Scratch, text: &str) {
 
 #[test]
 fn a_removed_working_folder_is_no_way_around() {
+    if !whole() {
+        return;
+    }
     for user in User::all() {
         let mut scratch = Scratch::new(user);
         let before = scratch.work();
@@ -33,6 +36,9 @@ fn a_removed_working_folder_is_no_way_around() {
 
 #[test]
 fn a_standard_descriptor_that_is_a_folder_is_no_way_around() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let folder = || File::open(scratch.repo().join("src/auth")).unwrap();
     let text = "for n in 0 1 2; do echo x > /proc/self/fd/$n/held.txt; done";
@@ -64,6 +70,9 @@ fn from(tree: &Path, scratch: &Scratch, text: &str) -> bool {
 
 #[test]
 fn a_missing_hooks_folder_is_no_place_to_plant_a_hook() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let tree = linked(&scratch);
     outside(&scratch, "rm -rf .git/hooks .git/info");
@@ -85,6 +94,9 @@ fn a_missing_hooks_folder_is_no_place_to_plant_a_hook() {
 
 #[test]
 fn gap_a_branch_kept_only_in_packed_refs_moves_from_a_linked_worktree() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let tree = linked(&scratch);
     assert!(!from(&tree, &scratch, "git update-ref refs/heads/main other"), "loose: closed");
@@ -96,6 +108,9 @@ fn gap_a_branch_kept_only_in_packed_refs_moves_from_a_linked_worktree() {
 
 #[test]
 fn gap_shared_objects_and_other_branches_are_open_to_a_linked_worktree() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let tree = linked(&scratch);
     assert!(from(&tree, &scratch, "git branch -qD other && rm -rf $R/.git/objects/??"));
@@ -103,6 +118,9 @@ fn gap_shared_objects_and_other_branches_are_open_to_a_linked_worktree() {
 
 #[test]
 fn gap_a_git_directory_behind_a_link_can_be_swapped() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     outside(&scratch, "mv .git $T/real && ln -s $T/real .git");
     let real = scratch.beside("t/real");
@@ -119,6 +137,9 @@ fn gap_a_git_directory_behind_a_link_can_be_swapped() {
 
 #[test]
 fn gap_a_held_symbolic_link_can_be_replaced() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     outside(&scratch, "ln -s lib/a.txt alias");
     scratch.hold(&["alias"]);
@@ -128,6 +149,9 @@ fn gap_a_held_symbolic_link_can_be_replaced() {
 
 #[test]
 fn gap_a_stopped_supervisor_takes_nothing_in() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     let replace = "cp src/auth/held.txt $T/new && mv $T/new src/auth/held.txt";
     // The holder saves as an editor does, which takes the mount away until it is made again.
@@ -143,6 +167,9 @@ fn gap_a_stopped_supervisor_takes_nothing_in() {
 
 #[test]
 fn gap_what_was_begun_alone_stays_without_a_fence() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     let kept = fs::read_to_string(scratch.place()).unwrap();
     let mut alone: serde_json::Value = serde_json::from_str(&kept).unwrap();
@@ -158,6 +185,9 @@ fn gap_what_was_begun_alone_stays_without_a_fence() {
 
 #[test]
 fn gap_a_hook_kept_in_the_work_tree_runs_with_the_index_open() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     outside(&scratch, "git config core.hooksPath .husky; mkdir .husky; echo own > lib/own.txt");
     outside(&scratch, "printf '#!/bin/sh\\ngit add -A\\n' > .husky/pre-commit; chmod +x .husky/*");
@@ -174,6 +204,9 @@ fn gap_a_hook_kept_in_the_work_tree_runs_with_the_index_open() {
 
 #[test]
 fn gap_a_cache_folder_takes_programs_that_others_run() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     outside(&scratch, "mkdir -p $HOME/.local/bin");
     assert!(scratch.fenced("echo true > $HOME/.local/bin/make").status.success());
@@ -181,8 +214,59 @@ fn gap_a_cache_folder_takes_programs_that_others_run() {
 
 #[test]
 fn gap_a_command_can_hold_the_tables_lock() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     outside(&scratch, "touch $(dirname $TABLE)/table.lock");
     let said = scratch.fenced("exec 5< $(dirname $TABLE)/table.lock && flock -n 5 && echo held");
     assert_eq!(String::from_utf8_lossy(&said.stdout), "held\n", "{said:?}");
+}
+
+#[test]
+fn gap_a_daemon_outside_hands_over_its_descriptor() {
+    if !whole() {
+        return;
+    }
+    if raw().is_none() {
+        println!("SKIPPED: no compiler");
+        return;
+    }
+    let mut scratch = Scratch::new(User::Me);
+    let place = scratch.beside("t/daemon");
+    let mut daemon = scratch.command(raw().unwrap());
+    let mut daemon = daemon
+        .arg("give")
+        .arg(&place)
+        .arg(scratch.repo().join("src/auth/held.txt"))
+        .spawn()
+        .unwrap();
+    for _ in 0..2000 {
+        if place.exists() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let said = scratch.fenced("$RAW receive $T/daemon");
+    assert!(said.status.success(), "{said:?}");
+    assert!(daemon.wait().unwrap().success());
+    let held = fs::read_to_string(scratch.repo().join("src/auth/held.txt")).unwrap();
+    assert!(held.starts_with("raw"), "{held}");
+}
+
+#[test]
+fn gap_a_terminal_shared_with_a_shell_outside_can_be_typed_into() {
+    if !whole() {
+        return;
+    }
+    let switch = fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti").unwrap_or("1".into());
+    if raw().is_none() || !Path::new("/usr/bin/script").exists() || switch.trim() != "1" {
+        println!("SKIPPED: no compiler, no terminal, or a kernel that refuses it");
+        return;
+    }
+    let mut scratch = Scratch::new(User::Me);
+    let text = "script -qec '$DRIVE $TABLE exec --as B -- $RAW type \"typed\n\"; \
+                read -r one; read -r two; echo \"got $one$two\"' $T/typescript";
+    let said = scratch.free(text);
+    assert!(String::from_utf8_lossy(&said.stdout).contains("got typed"), "{said:?}");
 }

@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use octo::fence::GitWrite;
 use serde_json::json;
 
-use crate::support::fence::{Scratch, User, driver, run};
+use crate::support::fence::{Scratch, User, driver, run, whole};
 
 /// A fenced shell that says when it has come to a point and waits there.
 struct Running {
@@ -55,6 +55,9 @@ const UNTIL_CLOSED: &str = "
 
 #[test]
 fn a_lane_claimed_while_a_command_runs_is_closed_in_it() {
+    if !whole() {
+        return;
+    }
     for user in User::all() {
         let scratch = Scratch::new(user);
         let text = format!(
@@ -76,6 +79,9 @@ fn a_lane_claimed_while_a_command_runs_is_closed_in_it() {
 
 #[test]
 fn a_lane_claimed_under_a_standing_process_is_closed_for_its_relative_names() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let text = format!(
         "{UNTIL_CLOSED}
@@ -92,6 +98,9 @@ fn a_lane_claimed_under_a_standing_process_is_closed_for_its_relative_names() {
 
 #[test]
 fn a_held_file_replaced_by_its_holder_is_closed_again() {
+    if !whole() {
+        return;
+    }
     for user in User::all() {
         let scratch = Scratch::new(user);
         let text = format!(
@@ -115,6 +124,9 @@ fn a_held_file_replaced_by_its_holder_is_closed_again() {
 
 #[test]
 fn a_held_path_that_does_not_exist_is_closed_from_the_moment_it_does() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     scratch.hold(&["src/auth/new.txt", "fresh/deep/file.txt"]);
     let text = format!(
@@ -136,6 +148,9 @@ fn a_held_path_that_does_not_exist_is_closed_from_the_moment_it_does() {
 
 #[test]
 fn gap_a_held_path_that_does_not_exist_can_be_created_by_the_command() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     scratch.hold(&["src/auth/new.txt"]);
     let said = scratch.fenced("echo x > src/auth/new.txt");
@@ -145,6 +160,9 @@ fn gap_a_held_path_that_does_not_exist_can_be_created_by_the_command() {
 
 #[test]
 fn gap_a_hard_link_made_before_the_hold_reaches_the_content() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     let repo = scratch.repo();
     fs::hard_link(repo.join("src/auth/held.txt"), repo.join("lib/alias")).unwrap();
@@ -156,6 +174,9 @@ fn gap_a_hard_link_made_before_the_hold_reaches_the_content() {
 
 #[test]
 fn gap_a_descriptor_open_before_the_claim_goes_on_writing() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let text = format!(
         "{UNTIL_CLOSED}
@@ -173,6 +194,9 @@ fn gap_a_descriptor_open_before_the_claim_goes_on_writing() {
 
 #[test]
 fn gap_a_daemon_outside_writes_what_it_is_asked_to() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     let listener = UnixListener::bind(scratch.beside("t/daemon")).unwrap();
     let held = scratch.repo().join("src/auth/held.txt");
@@ -192,6 +216,9 @@ fn gap_a_daemon_outside_writes_what_it_is_asked_to() {
 
 #[test]
 fn what_a_command_leaves_running_stays_guarded() {
+    if !whole() {
+        return;
+    }
     for user in User::all() {
         let scratch = Scratch::new(user);
         let text = format!(
@@ -214,6 +241,9 @@ fn what_a_command_leaves_running_stays_guarded() {
 
 #[test]
 fn a_descriptor_from_before_does_not_lead_around() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let folder = fs::File::open(scratch.repo().join("src/auth")).unwrap();
     let held = fs::File::open(scratch.repo().join("src/auth/held.txt")).unwrap();
@@ -235,6 +265,9 @@ fn a_descriptor_from_before_does_not_lead_around() {
 
 #[test]
 fn a_fence_inside_a_fence_narrows_and_never_widens() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     let inner = "$DRIVE $TABLE exec --as C -- bash -c";
     let text = format!(
@@ -257,6 +290,9 @@ fn without_namespaces(scratch: &Scratch, text: &str) -> std::process::Output {
 
 #[test]
 fn without_namespaces_held_paths_are_still_closed_by_write_rights() {
+    if !whole() {
+        return;
+    }
     for user in User::all() {
         let mut scratch = Scratch::new(user);
         let before = scratch.work();
@@ -273,6 +309,9 @@ fn without_namespaces_held_paths_are_still_closed_by_write_rights() {
 
 #[test]
 fn a_command_that_needs_the_full_fence_is_refused_under_a_weaker_one() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let mut table: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(scratch.place()).unwrap()).unwrap();
@@ -287,6 +326,9 @@ fn a_command_that_needs_the_full_fence_is_refused_under_a_weaker_one() {
 
 #[test]
 fn a_person_alone_gets_no_fence_and_no_process_in_between() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     let mut table: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(scratch.place()).unwrap()).unwrap();
@@ -302,6 +344,9 @@ fn a_person_alone_gets_no_fence_and_no_process_in_between() {
 
 #[test]
 fn what_a_fenced_command_used_is_measured() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     let said = scratch.fenced("python3 -c 'sum(range(9**6))'; exit 3");
     assert_eq!(said.status.code(), Some(3));
@@ -314,6 +359,9 @@ fn what_a_fenced_command_used_is_measured() {
 
 #[test]
 fn a_later_command_can_stop_what_an_earlier_one_left_running() {
+    if !whole() {
+        return;
+    }
     for user in User::all() {
         let mut scratch = Scratch::new(user);
         let said = scratch.fenced("sleep 300 < /dev/null > /dev/null 2>&1 & echo $!");
@@ -331,6 +379,9 @@ fn a_later_command_can_stop_what_an_earlier_one_left_running() {
 
 #[test]
 fn gap_a_signal_reaches_every_process_of_the_user() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     let before = scratch.work();
     assert!(before.contains("alive: true"), "{before}");
@@ -344,6 +395,9 @@ fn gap_a_signal_reaches_every_process_of_the_user() {
 
 #[test]
 fn without_a_ticket_or_with_two_everybodys_holds_apply() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let text = "echo x > src/auth/held.txt || echo closed";
     let held = scratch.repo().join("src/auth/held.txt");
@@ -363,6 +417,9 @@ fn without_a_ticket_or_with_two_everybodys_holds_apply() {
 
 #[test]
 fn hooks_and_tool_servers_pass_and_an_unknown_frame_does_not() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let line = "echo x > $H && echo \"$0 wrote\"";
     let mut hook = scratch.prefix(line);
@@ -374,6 +431,9 @@ fn hooks_and_tool_servers_pass_and_an_unknown_frame_does_not() {
 
 #[test]
 fn a_linked_worktree_has_its_own_part_of_the_git_directory() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let (repo, tree) = (scratch.repo(), scratch.beside("t/tree"));
     let script =
@@ -426,6 +486,9 @@ fn a_linked_worktree_has_its_own_part_of_the_git_directory() {
 
 #[test]
 fn root_cannot_reach_the_switches_that_start_programs_outside() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     if !User::Me.is_root() {
         println!("skipped: only root could");
@@ -433,7 +496,11 @@ fn root_cannot_reach_the_switches_that_start_programs_outside() {
     }
     // Opened for writing and left alone: nothing of the machine is changed when this works.
     let text = "for f in sys/kernel/core_pattern sys/kernel/modprobe sys/kernel/panic; do \
-                if exec 5>>/proc/$f; then echo open $f; fi; done 2>/dev/null; true";
+                if exec 5>>/proc/$f; then echo open $f; fi; done 2>/dev/null; \
+                for d in /dev/loop-control /dev/loop[0-9] /dev/vda /dev/sda /dev/mem; do \
+                if [ -e $d ] && exec 5>>$d; then echo open $d; fi; done 2>/dev/null; \
+                if mknod $T/disk b 7 7 && exec 5>>$T/disk; then echo open node; fi 2>/dev/null; \
+                if mknod $T/port c 1 4; then echo made port; fi 2>/dev/null; true";
     let said = scratch.free(text);
     assert!(String::from_utf8_lossy(&said.stdout).contains("open"), "without the fence");
     let said = scratch.fenced(text);
@@ -447,6 +514,9 @@ fn root_cannot_reach_the_switches_that_start_programs_outside() {
 
 #[test]
 fn the_command_dies_with_a_supervisor_that_is_killed() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let mut running = Running::start(&scratch, "echo $$; exec sleep 60");
     let command = running.says();
@@ -462,6 +532,9 @@ fn the_command_dies_with_a_supervisor_that_is_killed() {
 
 #[test]
 fn signals_reach_the_command_once_and_its_end_is_the_callers() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     let text = "n=0; trap 'n=$((n+1))' TERM; echo ready; read -r _; \
                 while [ $n -eq 0 ]; do sleep 0.01; done; echo $n; exit 4";
@@ -480,6 +553,9 @@ fn signals_reach_the_command_once_and_its_end_is_the_callers() {
 
 #[test]
 fn git_at_work_is_not_cut_off_in_the_middle() {
+    if !whole() {
+        return;
+    }
     let scratch = Scratch::new(User::Me);
     scratch.hold(&[]);
     let text = format!(
@@ -498,6 +574,9 @@ fn git_at_work_is_not_cut_off_in_the_middle() {
 
 #[test]
 fn a_removed_working_folder_is_no_reason_to_refuse() {
+    if !whole() {
+        return;
+    }
     let mut scratch = Scratch::new(User::Me);
     let inner = "exec $DRIVE $TABLE exec --as B -- bash -c 'echo ran; echo x > $H'";
     let text = format!("mkdir $T/gone && cd $T/gone && rmdir $T/gone && {inner}");
@@ -508,6 +587,9 @@ fn a_removed_working_folder_is_no_reason_to_refuse() {
 
 #[test]
 fn a_held_file_is_closed_at_a_second_place_where_its_folder_is_mounted() {
+    if !whole() {
+        return;
+    }
     for user in User::all() {
         let mut scratch = Scratch::new(user);
         let before = scratch.work();

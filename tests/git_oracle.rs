@@ -70,13 +70,45 @@ fn pathspecs_take_what_git_says_they_take() {
         ":(top)*.rs",
         "lib/c*",
         "docs/d*",
+        ":!docs",
+        ":^lib/*.rs",
+        ":(exclude)*.md",
+        ":(exclude,icase)DOCS",
+        ":(top,exclude)lib",
+        ":(glob)*.md",
+        ":(glob)*/*.md",
+        ":(glob)docs/**/b.md",
+        ":(glob,icase)**/*.MD",
+        ":(top,icase)LIB/*",
+        ":(literal,top)lib/core.rs",
+        ":(top,literal)lib/c*",
+        "[!l]*",
+        "[^n]*",
+        "*/deep/*",
+        "**",
+        "lib/**/core.rs",
+        "doc?",
+        "docs/deep/",
+        "../notes.md",
+        "../lib",
+        "*e*",
+        "\\*",
+        "n\\otes.md",
+        "docs//a.md",
+        "./*.md",
     ];
+    for (file, _) in FILES {
+        repo.put(file, "changed\n");
+    }
     let mut wrong = Vec::new();
     for dir in ["", "docs", "lib"] {
         for spec in specs {
             let at = repo.at(dir).to_string_lossy().into_owned();
-            let listed = repo.git(&["-C", &at, "ls-files", "--full-name", "--", spec]);
-            let taken: Vec<&str> = listed.lines().collect();
+            let (added, good) = repo.try_git(&["-C", &at, "add", "--dry-run", "--", spec]);
+            if !good {
+                continue; // Git refuses it, and with it the whole command.
+            }
+            let taken: Vec<&str> = added.split('\'').skip(1).step_by(2).collect();
             let scope = scope_of(&repo, &machine.home, dir, spec);
             for (file, _) in FILES {
                 let path = root.join(file);
@@ -204,6 +236,121 @@ fn whatever_git_changes_was_seen() {
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+/// Verbs whose options are held against git's own list, and operands they are tried with.
+const OPTIONED: &[(&str, &str)] = &[
+    ("add", "docs"),
+    ("commit", "docs"),
+    ("checkout", "docs"),
+    ("switch", "other"),
+    ("restore", "docs"),
+    ("reset", "docs"),
+    ("clean", "docs"),
+    ("rm", "docs"),
+    ("mv", "docs new"),
+    ("stash push", "docs"),
+    ("branch", "other"),
+    ("apply", "docs"),
+    ("read-tree", "HEAD"),
+    ("checkout-index", "docs/a.md"),
+    ("update-index", "docs/a.md"),
+];
+/// Options of these verbs that take the words behind them in a way of their own.
+const OWN_WAY: &[&str] =
+    &["--add", "--remove", "--cacheinfo", "--chmod", "--index-info", "--stdin"];
+
+/// An option of a verb as git itself lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Listed {
+    name: String,
+    valued: bool,
+}
+
+fn listed(repo: &Repo, verb: &str) -> Vec<Listed> {
+    let words: Vec<&str> = verb.split(' ').chain(["--git-completion-helper-all"]).collect();
+    let text = repo.git(&words);
+    let option = |word: &str| {
+        let name = word.trim_end_matches('=').to_owned();
+        (name.len() > 2).then(|| Listed { valued: word.ends_with('='), name })
+    };
+    text.split_whitespace().filter_map(option).collect()
+}
+
+/// What a line would do, apart from the words it is told in.
+fn deeds(machine: &Machine, repo: &Repo, line: &str) -> Vec<String> {
+    let cwd = repo.root.to_string_lossy().into_owned();
+    let disk = Disk::new(&machine.home, &cwd, Settings::default());
+    let effects = of_command(line, &cwd, &disk);
+    let told = |effect: &Effect| {
+        let text = format!("{effect:?}");
+        let (head, tail) = text.split_once("words: \"").unwrap_or((&text, ""));
+        format!("{head}{}", tail.split_once('"').map_or("", |(_, rest)| rest))
+    };
+    effects.iter().map(told).collect()
+}
+
+#[test]
+fn options_take_what_git_says_they_take() {
+    let machine = Machine::new();
+    let repo = machine.repo("app", FILES);
+    repo.branch_with("other", &[("docs/a.md", "other\n")]);
+    let mut wrong = Vec::new();
+    for (verb, operands) in OPTIONED {
+        let options = listed(&repo, verb);
+        assert!(options.len() > 4, "git lists no options of {verb}");
+        for Listed { name, valued } in
+            options.iter().filter(|o| !OWN_WAY.contains(&o.name.as_str()))
+        {
+            let pair = if *valued {
+                [
+                    format!("git {verb} {name} zz {operands}"),
+                    format!("git {verb} {name}=zz {operands}"),
+                ]
+            } else {
+                [format!("git {verb} {name} {operands}"), format!("git {verb} {operands} {name}")]
+            };
+            let [one, other] = pair.each_ref().map(|line| deeds(&machine, &repo, line));
+            if one != other {
+                wrong.push(format!("{pair:?}: {one:?} is not {other:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_git_takes_as_an_abbreviation_is_read_as_the_whole() {
+    let machine = Machine::new();
+    let repo = machine.repo("app", FILES);
+    repo.branch_with("other", &[("docs/a.md", "other\n")]);
+    let (mut wrong, mut tried) = (Vec::new(), 0);
+    for (verb, operands) in OPTIONED {
+        let options = listed(&repo, verb);
+        for Listed { name, valued } in
+            options.iter().filter(|o| !OWN_WAY.contains(&o.name.as_str()))
+        {
+            let value = if *valued { "=zz" } else { "" };
+            let whole = deeds(&machine, &repo, &format!("git {verb} {name}{value} {operands}"));
+            for end in 3..name.len() {
+                let Some(part) = name.get(..end).filter(|_| !name.starts_with("--no-")) else {
+                    continue;
+                };
+                let unique = options.iter().filter(|o| o.name.starts_with(part)).count() == 1;
+                if !unique {
+                    continue;
+                }
+                tried += 1;
+                let line = format!("git {verb} {part}{value} {operands}");
+                let short = deeds(&machine, &repo, &line);
+                if short != whole {
+                    wrong.push(format!("{line}: {short:?} is not {name}: {whole:?}"));
+                }
+            }
+        }
+    }
+    assert!(tried > 300, "only {tried} abbreviations");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -14,7 +14,7 @@ use crate::support::reply::{Reply, Verdict};
 use crate::support::repo::Repo;
 
 /// Cases that have a test of their own, with the reason.
-const ELSEWHERE: [(&str, &str); 2] = [
+pub(crate) const ELSEWHERE: [(&str, &str); 2] = [
     ("race-001", "races have a module of their own"),
     ("race-004", "a forged line has a test of its own below"),
 ];
@@ -132,16 +132,16 @@ fn id(case: &Value) -> String {
 }
 
 /// One case brought to life.
-struct Stage {
-    machine: Machine,
+pub(crate) struct Stage {
+    pub(crate) machine: Machine,
     root: PathBuf,
-    case: Value,
+    pub(crate) case: Value,
     main_of_linked: Option<PathBuf>,
     table_before: Vec<u8>,
 }
 
 impl Stage {
-    fn set(case: &Value) -> Self {
+    pub(crate) fn set(case: &Value) -> Self {
         let machine = Machine::gates_only();
         let root = machine.home.join("proj/app");
         let solo = machine.home.join("proj/solo");
@@ -259,7 +259,7 @@ impl Stage {
         }
     }
 
-    fn judge(&self, input: &Value) -> Reply {
+    pub(crate) fn judge(&self, input: &Value) -> Reply {
         if let Some(raw) = input["raw"].as_str() {
             return self.machine.feed("octo-hook", &["PreToolUse"], raw.as_bytes());
         }
@@ -271,7 +271,7 @@ impl Stage {
         self.ask(&last["payload"])
     }
 
-    fn actor(&self, payload: &Value) -> Puppet<'_> {
+    pub(crate) fn actor(&self, payload: &Value) -> Puppet<'_> {
         let session =
             self.machine.session(text(payload, "session_id"), Path::new(text(payload, "cwd")));
         payload["agent_id"].as_str().map_or(session.clone(), |agent| session.subagent(agent))

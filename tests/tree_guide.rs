@@ -39,11 +39,11 @@ fn the_guide_says_what_each_verb_says() {
     let app = guide.place.repo.root.clone();
     let tree = guide.place.tree(ID);
     guide.types(&app, &format!("octo-dim --session-id {ID} worktree-init --repo ~/proj/app"));
-    guide.remark("the session works there; where everybody stands:");
+    guide.remark("the session works there; bring the work home, as often as you like");
     fs::write(tree.join("lib/c.rs"), "fn main() {}\n").unwrap();
-    guide.types(&app, "octo worktree list");
-    guide.remark("bring the work home, as often as you like");
     guide.types(&tree, "octo save -m 'Begin the core'");
+    guide.remark("where everybody stands");
+    guide.types(&app, "octo worktree list");
     guide.remark("a person has changed the same file in the meantime: nothing is touched");
     fs::write(tree.join("b.txt"), "the session's\n").unwrap();
     guide.place.repo.put("b.txt", "a person's, not yet committed\n");

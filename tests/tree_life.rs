@@ -80,14 +80,16 @@ fn a_projects_setup_waits_for_a_person_who_approves_exactly_that_text() {
 fn a_setup_that_fails_leaves_a_usable_tree_and_says_so_everywhere() {
     let place = Yard::new();
     place.machine.configure("[worktree]\nsetup = [\"echo no luck >&2; exit 3\"]\n");
-    let (_, session) = place.at_work("s-1");
+    let tree = place.made("s-1");
     let shown = place.shown("s-1", "failed, usable");
     assert!(shown.contains("exit status: 3"), "{shown}");
     let log = shown.split("log ").nth(1).unwrap().lines().next().unwrap().to_owned();
     assert_eq!(fs::read_to_string(log).unwrap(), "no luck\n");
+    let session = place.machine.session("s-1", &tree);
+    let word = session.start().context() + &told(&session);
+    assert!(word.contains("its setup failed"), "{word}");
     let ps = place.json(&["ps", "--json"]).to_string();
     assert!(ps.contains("ready, usable, its setup failed"), "{ps}");
-    assert!(told(&session).contains("its setup failed"), "the session was not told");
 }
 
 #[test]

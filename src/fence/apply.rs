@@ -14,9 +14,7 @@ use rustix::fs::{CWD, Mode as FileMode, OFlags, ResolveFlags, openat, openat2};
 use rustix::mount::{
     MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount_change, move_mount, open_tree,
 };
-use rustix::thread::{
-    CapabilitySet, UnshareFlags, remove_capability_from_bounding_set, unshare_unsafe,
-};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use super::plan::Mode;
 use crate::policy::lane::AbsPath;
@@ -31,11 +29,6 @@ struct MountAttr {
 }
 
 const RDONLY: u64 = 1;
-
-/// Rights over a namespace that root would keep across `exec`, and with which the mounts could be
-/// lifted or passed by (`open_by_handle_at`, tracing the supervisor).
-const DROPPED: [CapabilitySet; 3] =
-    [CapabilitySet::SYS_ADMIN, CapabilitySet::SYS_PTRACE, CapabilitySet::DAC_READ_SEARCH];
 
 /// The view of the file system the command gets: its root, opened.
 #[derive(Debug)]
@@ -352,14 +345,6 @@ pub(super) fn die_of(number: i32) -> ! {
 pub(super) fn send(pid: libc::pid_t, number: i32) {
     // SAFETY: takes two integers; an invalid one is an error, not undefined.
     unsafe { libc::kill(pid, number) };
-}
-
-/// Takes from the command what root could lift the fence with. Ordinary users lose it by `exec`.
-pub(super) fn drop_rights() -> io::Result<()> {
-    for capability in DROPPED {
-        remove_capability_from_bounding_set(capability)?;
-    }
-    Ok(())
 }
 
 /// Becomes the program. Returns only when that failed.

@@ -67,6 +67,19 @@ pub struct Hit {
     pub line: String,
 }
 
+impl Hit {
+    /// What to do instead.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        // A worktree shares it, so the usual advice would lead nowhere.
+        if self.kind == Kind::GitDir && self.line.contains("config file") {
+            return "the configuration is one for all worktrees: give the setting to one command \
+                    (git -c NAME=VALUE ...), or let the operator make it";
+        }
+        self.kind.remedy()
+    }
+}
+
 /// What the kernel says when it refuses, as C libraries and runtimes print it.
 const REFUSALS: [(&str, Refusal); 17] = [
     ("Read-only file system", Refusal::ReadOnly),
@@ -88,6 +101,10 @@ const REFUSALS: [(&str, Refusal); 17] = [
     ("Resource busy", Refusal::Busy),
 ];
 
+/// What git says of its index without a word about where and why.
+const UNWRITTEN: [&str; 3] =
+    ["could not write index", "unable to write new index file", "Unable to write index"];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Refusal {
     ReadOnly,
@@ -104,6 +121,10 @@ pub fn explain(stderr: &str, exit: Option<i32>, plan: &FencePlan) -> Vec<Hit> {
         return hits;
     }
     for line in stderr.lines() {
+        if UNWRITTEN.iter().any(|words| line.contains(words)) {
+            hits.extend(index(line, plan).filter(|hit| !hits.iter().any(|h| h.path == hit.path)));
+            continue;
+        }
         let Some((_, refusal)) = REFUSALS.iter().find(|(word, _)| line.contains(word)) else {
             continue;
         };
@@ -159,6 +180,17 @@ fn closed(path: &AbsPath, line: &str, plan: &FencePlan) -> Option<Hit> {
         Why::Closed => Kind::Closed,
     };
     Some(Hit { kind, path: at.clone(), hold: holder(why), line: line.trim().to_owned() })
+}
+
+/// The closed git directory of the checkout the command started in.
+fn index(line: &str, plan: &FencePlan) -> Option<Hit> {
+    let here = |root: &AbsPath| plan.dir.within(root);
+    let (at, why) = plan
+        .closed
+        .iter()
+        .find(|(_, why)| matches!(why, Why::GitDir { root, hold: Some(_) } if here(root)))?;
+    let line = line.trim().to_owned();
+    Some(Hit { kind: Kind::GitDir, path: at.clone(), hold: holder(why), line })
 }
 
 /// A folder that cannot be moved, or across whose border nothing can: the folder the line names, or
@@ -253,7 +285,14 @@ mod tests {
         }
         let git = ("fence.gitdir", "/w/.git".to_owned());
         let lock = "fatal: Unable to create '/w/.git/index.lock': Read-only file system";
-        assert_eq!(kinds(lock), vec![git]);
+        assert_eq!(kinds(lock), vec![git.clone()]);
+        assert_eq!(kinds("error: could not write index"), vec![git.clone()]);
+        let config = "error: could not lock config file .git/config: Read-only file system";
+        let hits = explain(config, Some(255), &FencePlan { dir: abs("/w"), ..plan() });
+        assert!(
+            hits.iter().all(|h| h.path.to_string() == git.1 && h.remedy().contains("git -c")),
+            "{hits:?}"
+        );
         let across = "fatal: renaming 'src/auth/free.rs' failed: Invalid cross-device link";
         assert_eq!(kinds(across), vec![("fence.pinned", "/w/src/auth".to_owned())]);
         let outside = "touch: cannot touch '/etc/x': Permission denied";

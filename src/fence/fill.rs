@@ -5,6 +5,7 @@
 use std::fs;
 
 use super::Holds;
+use super::look::missing_cache;
 use crate::policy::lane::AbsPath;
 
 /// In a git directory: code that git runs, and what chooses filters.
@@ -43,6 +44,13 @@ pub(super) fn below_home(home: &AbsPath) -> Vec<AbsPath> {
     }
     let all = BELOW_HOME.iter().map(|name| home.join(name));
     all.filter(|path| path.as_path().is_dir()).collect()
+}
+
+/// Makes the cache folder that a refused path would lie in, if it was missing.
+#[must_use]
+pub fn cache(path: &AbsPath, home: &AbsPath) -> Option<AbsPath> {
+    let folder = missing_cache(path, home)?;
+    fs::create_dir(folder.as_path()).ok().map(|()| folder)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! kernel's mount table is watched as well as the claims. It never loosens anything.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
@@ -50,8 +50,12 @@ enum Waiting {
     ForGit,
 }
 
-/// What a file looked like.
-type Stamp = Option<(u64, u64, i64, i64)>;
+/// What a file looked like, and how it began.
+pub(super) type Stamp = Option<(u64, u64, i64, i64, [u8; HEAD])>;
+
+/// So much of a table tells one of its states from the next (a database counts its changes there);
+/// times alone don't: two changes within one tick of the kernel's clock bear the same.
+const HEAD: usize = 32;
 
 /// Something new in a folder.
 const NEW: inotify::WatchFlags = inotify::WatchFlags::CREATE.union(inotify::WatchFlags::MOVED_TO);
@@ -81,14 +85,33 @@ pub(super) struct Parts<'a> {
     pub(super) switches: &'a [AbsPath],
     /// The disk, with the mounts from before the fence.
     pub(super) disk: RealDisk,
+    /// What the claims looked like before they were read for this fence.
+    pub(super) before: Vec<Stamp>,
+}
+
+/// What the claims look like now. To be taken before they are read: a claim made while the fence is
+/// built is then seen as a change.
+pub(super) fn stamps(source: &dyn HoldSource) -> Vec<Stamp> {
+    let with_head = |path: &AbsPath| {
+        let (ino, len, at, nanos, mut head) = stamp(path)?;
+        let read = File::open(path.as_path()).and_then(|mut file| file.read(&mut head));
+        // One that can't be read is told by its times, as one that is not there.
+        read.map_or(stamp(path), |_| Some((ino, len, at, nanos, head)))
+    };
+    source.wakes().iter().map(with_head).collect()
+}
+
+fn stamp(path: &AbsPath) -> Stamp {
+    let meta = fs::symlink_metadata(path.as_path()).ok()?;
+    Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec(), [0; HEAD]))
 }
 
 impl<'a> Live<'a> {
     /// Starts guarding. Must be called inside the namespace whose mounts are guarded.
     pub(super) fn start(parts: Parts<'a>) -> io::Result<Self> {
-        let Parts { inside, outside, plan, who, git, source, scratch, switches, disk } = parts;
+        let Parts { inside, outside, plan, who, git, source, scratch, switches, disk, before } =
+            parts;
         let table = File::open("/proc/self/mountinfo")?;
-        let (watch, stamps) = (None, Vec::new());
         let mut live = Self {
             inside,
             plan,
@@ -99,14 +122,15 @@ impl<'a> Live<'a> {
             switches,
             disk,
             table,
-            watch,
-            stamps,
+            watch: None,
+            stamps: Vec::new(),
             outside,
             waiting: Waiting::No,
         };
         live.stamps = live.look();
         // Gone when its mount was to be made, and there again now.
-        if live.plan.absent.iter().any(|p| live.inside.read_only(p).is_some()) {
+        let back = live.plan.absent.iter().any(|p| live.inside.read_only(p).is_some());
+        if back || !live.stamps.starts_with(&before) {
             live.refresh();
         }
         Ok(live)
@@ -139,11 +163,9 @@ impl<'a> Live<'a> {
     }
 
     fn look(&self) -> Vec<Stamp> {
-        let stamp = |path: &AbsPath| {
-            let meta = fs::symlink_metadata(path.as_path()).ok()?;
-            Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
-        };
-        self.source.wakes().iter().map(stamp).chain(self.plan.absent.iter().map(stamp)).collect()
+        let mut all = stamps(self.source);
+        all.extend(self.plan.absent.iter().map(stamp));
+        all
     }
 
     /// Goes back to the view without the fence, so that the table stays writable for us even where

@@ -162,6 +162,16 @@ pub fn scratch(env: &dyn Fn(&str) -> Option<String>) -> Vec<AbsPath> {
     all
 }
 
+/// The cache folder a path would lie in, where that is not there yet: rights can be given only to
+/// what exists, so whoever uses a tool for the first time is refused.
+#[must_use]
+pub fn missing_cache(path: &AbsPath, home: &AbsPath) -> Option<AbsPath> {
+    let folders = BELOW_HOME.iter().map(|name| home.join(name));
+    folders
+        .into_iter()
+        .find(|folder| path.within(folder) && fs::symlink_metadata(folder.as_path()).is_err())
+}
+
 fn real(path: &AbsPath) -> Option<AbsPath> {
     fs::canonicalize(path.as_path()).ok().and_then(AbsPath::new)
 }
@@ -170,4 +180,22 @@ fn real(path: &AbsPath) -> Option<AbsPath> {
 fn entry(path: &AbsPath) -> Option<AbsPath> {
     let meta = fs::symlink_metadata(path.as_path()).ok()?;
     if meta.is_symlink() { real(path) } else { Some(path.clone()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_cache_folder_that_is_not_there_is_missing() {
+        let tmp = tempfile::tempdir().unwrap();
+        let home = AbsPath::new(tmp.path()).unwrap();
+        fs::create_dir(tmp.path().join(".cargo")).unwrap();
+        let missing = |path: &str| missing_cache(&home.join(path), &home);
+        assert_eq!(missing(".npm/_cacache/tmp"), Some(home.join(".npm")));
+        assert_eq!(missing(".npm"), Some(home.join(".npm")));
+        for other in [".cargo/registry", ".npmrc", ".bashrc", "proj/.npm"] {
+            assert_eq!(missing(other), None, "{other}");
+        }
+    }
 }

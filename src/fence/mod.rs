@@ -15,7 +15,7 @@ mod apply;
 pub mod explain;
 #[cfg(target_os = "linux")]
 mod fds;
-mod fill;
+pub mod fill;
 mod gitdir;
 #[cfg(target_os = "linux")]
 mod live;
@@ -28,6 +28,8 @@ pub mod plan;
 pub mod prefix;
 pub mod probe;
 pub mod proof;
+#[cfg(target_os = "linux")]
+mod rights;
 mod run;
 pub mod seatbelt;
 #[cfg(target_os = "linux")]
@@ -237,7 +239,8 @@ impl fmt::Display for FenceError {
             }
             Self::TooWeak { need, have, why } => write!(
                 f,
-                "this command needs the {} fence, here there is {} ({why}); not run",
+                "this command needs the {} fence, here there is {} ({why}); not run. `octo doctor` \
+                 says what to do",
                 need.word(),
                 have.word()
             ),

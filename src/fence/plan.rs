@@ -119,7 +119,7 @@ pub fn plan(asked: &Asked<'_>, disk: &dyn Disk) -> FencePlan {
     let mut out = FencePlan {
         mounts: Vec::new(),
         closed: Vec::new(),
-        write: writable(asked),
+        write: writable(asked, disk),
         absent: Vec::new(),
         aliased: Vec::new(),
         links: Vec::new(),
@@ -171,15 +171,23 @@ fn close_held(hold: &Hold, disk: &dyn Disk, draft: &mut Draft, out: &mut FencePl
 }
 
 /// Everything writing is allowed in: trees, their git directories, folders, scratch.
-fn writable(asked: &Asked<'_>) -> Vec<AbsPath> {
+fn writable(asked: &Asked<'_>, disk: &dyn Disk) -> Vec<AbsPath> {
     let mut all: Vec<AbsPath> = Vec::new();
     for tree in &asked.holds.trees {
         all.extend([tree.path.clone(), tree.git_dir.clone(), tree.common.clone()]);
     }
     all.extend(asked.holds.folders.iter().cloned());
     all.extend(asked.scratch.iter().cloned());
+    if all.iter().any(|path| path.parent().is_none()) {
+        let machine: Vec<AbsPath> = MACHINE.iter().filter_map(AbsPath::new).collect();
+        all.retain(|path| path.parent().is_some());
+        all.extend(disk.list(&AbsPath::root()).into_iter().filter(|p| !machine.contains(p)));
+    }
     outermost(all)
 }
+
+/// No work tree, even where the whole disk is one: a write there is not to a file.
+const MACHINE: [&str; 4] = ["/dev", "/proc", "/run", "/sys"];
 
 /// Sorted, without paths that lie below another.
 #[must_use]
@@ -392,6 +400,16 @@ pub(super) mod tests {
         let plan = planned(&holds, GitWrite::None, Level::Full, &disk());
         assert_eq!(shown(&plan), ["ro /w/src"]);
         assert_eq!(plan.absent, [abs("/w/src/new.rs")]);
+    }
+
+    #[test]
+    fn a_command_that_starts_at_the_top_of_the_disk_gets_no_devices() {
+        let mut holds = held(vec![hold("/w/src/a.rs", "/w", Basis::Lane)], vec![], vec![]);
+        holds.folders = vec![abs("/")];
+        let there = vec!["/w/src/a.rs", "/dev/sda", "/proc/sys", "/sys/x", "/run/x", "/home/u"];
+        let plan = planned(&holds, GitWrite::None, Level::Full, &Paper { there, ..disk() });
+        assert_eq!(plan.write, [abs("/home"), abs("/tmp"), abs("/w")]);
+        assert_eq!(shown(&plan), ["pin /w/src", "ro /w/src/a.rs"]);
     }
 
     #[test]

@@ -107,8 +107,10 @@ fn signs() -> Signs {
         status.lines().find_map(|l| l.strip_prefix(name)).and_then(|v| v.trim().parse().ok())
     };
     let marked = ["/.dockerenv", "/run/.containerenv"].iter().any(|p| fs::metadata(p).is_ok());
+    // Only what an ordinary user asks for is restricted.
+    let apparmor = number(APPARMOR).filter(|_| !rustix::process::geteuid().is_root());
     Signs {
-        apparmor: number(APPARMOR),
+        apparmor,
         clone: number("/proc/sys/kernel/unprivileged_userns_clone"),
         limit: number("/proc/sys/user/max_user_namespaces"),
         seccomp: field("Seccomp:"),

@@ -37,7 +37,9 @@ const VERBS: [&str; 21] = [
     "tag",
 ];
 
-/// Variables a command may be given that choose no program and no other repository.
+/// Variables a command may be given that choose no program and no other repository. A shell knows
+/// many ways to set one (`PATH=x;`, `for PATH in x`, `((PATH=1))`), so every other name of the
+/// environment's spelling that the text gives a value to proves nothing.
 const VARIABLES: [&str; 9] = [
     "GIT_AUTHOR_DATE",
     "GIT_AUTHOR_EMAIL",
@@ -54,7 +56,8 @@ const VARIABLES: [&str; 9] = [
 const SETTINGS: [&str; 4] = ["user.name=", "user.email=", "commit.gpgsign=", "core.quotepath="];
 
 /// Options that name a program to run.
-const RUNS: [&str; 6] = [
+const RUNS: [&str; 7] = [
+    "--compress-program",
     "--upload-pack",
     "--receive-pack",
     "--exec",
@@ -63,13 +66,38 @@ const RUNS: [&str; 6] = [
     "--open-files-in-pager",
 ];
 
-/// What a command's reading proves.
+/// Words that are followed by a variable's name which they set.
+const SETS: [&str; 2] = ["for ", "select "];
+
+/// What a command proves: its text and how it was read.
 #[must_use]
-pub fn git_write(reading: &Reading) -> GitWrite {
+pub fn git_write(text: &str, reading: &Reading) -> GitWrite {
     let proved = reading.unread.is_empty()
+        && !sets_environment(text)
         && reading.invocations.iter().any(is_git)
         && reading.invocations.iter().all(harmless);
     if proved { GitWrite::OwnIndex } else { GitWrite::None }
+}
+
+/// True when a text may give a value to a variable that could choose what is run.
+fn sets_environment(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_alphanumeric() || c == '_') {
+        let (before, from) = rest.split_at(at);
+        let end = from.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let (name, after) = from.split_at(end.unwrap_or(from.len()));
+        let environment = name.chars().all(|c| !c.is_ascii_lowercase())
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && !VARIABLES.contains(&name);
+        let given = ["=", ":=", "+=", "["].iter().any(|sign| after.starts_with(sign));
+        let read = text.get(..text.len() - from.len()).unwrap_or_default().trim_end();
+        let named = SETS.iter().any(|word| read.ends_with(word.trim_end())) && !before.is_empty();
+        if environment && (given || named) {
+            return true;
+        }
+        rest = after;
+    }
+    false
 }
 
 fn is_git(call: &Invocation) -> bool {
@@ -84,9 +112,18 @@ fn harmless(call: &Invocation) -> bool {
     let Some((program, args)) = call.argv.split_first() else { return true };
     match program.exact() {
         Some("git") => git(args),
-        Some(name) => PLAIN.contains(&name) && !call.more && args.iter().all(outside_git),
+        Some(name) => {
+            let safe = |arg: &Arg| outside_git(arg) && !runs(arg.prefix());
+            PLAIN.contains(&name) && !call.more && args.iter().all(safe) && !assigns(name, args)
+        }
         None => false,
     }
+}
+
+/// True for the two plain programs that set a variable they are told the name of.
+fn assigns(program: &str, args: &[Arg]) -> bool {
+    let told = |option: &str| args.iter().any(|arg| arg.prefix().starts_with(option));
+    (program == "printf" && told("-v")) || (program == "wait" && told("-"))
 }
 
 /// Git with nothing before its verb but a folder, and a verb that runs nothing.
@@ -103,7 +140,7 @@ fn git(args: &[Arg]) -> bool {
                 rest = after;
             }
             [flag, value, after @ ..] if flag.exact() == Some("-C") => {
-                if value.exact().is_none() {
+                if !outside_git(value) {
                     return false;
                 }
                 rest = after;
@@ -111,16 +148,26 @@ fn git(args: &[Arg]) -> bool {
             [flag, after @ ..] if matches!(flag.exact(), Some("--no-pager" | "-P")) => rest = after,
             [verb, after @ ..] => {
                 return verb.exact().is_some_and(|v| VERBS.contains(&v))
-                    && !after.iter().any(|a| RUNS.iter().any(|r| a.prefix().starts_with(r)));
+                    && !after.iter().any(|a| runs(a.prefix()) || in_git(a.prefix()));
             }
             [] => return true,
         }
     }
 }
 
+/// True for an option that names a program; git takes any beginning of it that is its own.
+fn runs(word: &str) -> bool {
+    let name = word.split('=').next().unwrap_or_default();
+    name.len() > "--".len() && RUNS.iter().any(|run| run.starts_with(name))
+}
+
 /// True for a known word that names nothing in a git directory.
 fn outside_git(arg: &Arg) -> bool {
-    arg.exact().is_some_and(|text| !text.split(['/', '=']).any(|part| part == ".git"))
+    arg.exact().is_some_and(|text| !in_git(text))
+}
+
+fn in_git(text: &str) -> bool {
+    text.split(['/', '=']).any(|part| part == ".git")
 }
 
 #[cfg(test)]
@@ -141,6 +188,7 @@ mod tests {
                 more: false,
                 depth: 0,
                 wrote: Vec::new(),
+                quiet: false,
             };
             for word in words.split_whitespace() {
                 match (word.strip_prefix('>'), word.split_once('=')) {
@@ -167,7 +215,7 @@ mod tests {
             "mkdir -p x; touch x/y; git add x/y; git status >/dev/null",
             "GIT_AUTHOR_NAME=x git -c user.name=x commit -m x -- a.rs",
         ] {
-            assert_eq!(git_write(&reading(open)), GitWrite::OwnIndex, "{open}");
+            assert_eq!(git_write(open, &reading(open)), GitWrite::OwnIndex, "{open}");
         }
         for shut in [
             "make; git commit -m x -- a.rs",
@@ -179,6 +227,10 @@ mod tests {
             "git rebase --exec x main",
             "git ci",
             "git push --receive-pack=x",
+            "git fetch --upload-pa=x .",
+            "git push --exe=x",
+            "git diff --output=.git/index",
+            "git -C .git diff --output=index",
             "GIT_EDITOR=x git commit -m x",
             "PATH=x git add a.rs",
             "cp x .git/index; git add a.rs",
@@ -186,7 +238,7 @@ mod tests {
             "echo x >sub/.git/HEAD; git log",
             "true",
         ] {
-            assert_eq!(git_write(&reading(shut)), GitWrite::None, "{shut}");
+            assert_eq!(git_write(shut, &reading(shut)), GitWrite::None, "{shut}");
         }
     }
 
@@ -195,9 +247,42 @@ mod tests {
         let mut half = reading("git add a.rs");
         let unread = Unread { why: Why::Generated, dir: Dir::Unknown, words: "eval".into() };
         half.unread.push(unread);
-        assert_eq!(git_write(&half), GitWrite::None);
+        assert_eq!(git_write("git add a.rs; eval x", &half), GitWrite::None);
         let mut unknown = reading("git add a.rs");
         unknown.invocations[0].argv[1] = Arg { pieces: vec![Piece::Any], glob: None };
-        assert_eq!(git_write(&unknown), GitWrite::None);
+        assert_eq!(git_write("git add $x", &unknown), GitWrite::None);
+    }
+
+    #[test]
+    fn a_value_for_the_environment_is_seen_in_every_spelling() {
+        for shut in [
+            "PATH=/x; git log",
+            "PA\\\nTH=/x; git log",
+            "PATH+=:/x; git log",
+            "BASH_CMDS[git]=/x; git log",
+            "BASH_ALIASES=([git]=/x); git log",
+            "for PATH in /x; do git log; done",
+            "for\tPATH in /x; do git log; done",
+            "((PATH=1)); git log",
+            "echo $((a,PATH=1)); git log",
+            ": ${GIT_PAGER:=/x}; git log",
+            ": ${GIT_PAGER=/x}; git log",
+            "HOME=/x; git log",
+            "_=x; git log",
+        ] {
+            assert!(sets_environment(shut), "{shut}");
+        }
+        for open in [
+            "git commit -m 'Fix README and API' -- a.rs",
+            "GIT_AUTHOR_NAME=x git commit -m y -- a.rs",
+            "x=1; git log -n $x --format=%H HEAD~2 && echo $PATH ${HOME}",
+        ] {
+            assert!(!sets_environment(open), "{open}");
+        }
+        for shut in ["printf -v PATH x; git log", "wait -p PATH; git log"] {
+            assert_eq!(git_write(shut, &reading(shut)), GitWrite::None, "{shut}");
+        }
+        let sorted = "sort --compress-prog=x a; git log";
+        assert_eq!(git_write(sorted, &reading(sorted)), GitWrite::None);
     }
 }

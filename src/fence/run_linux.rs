@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::{Command, Terms, variable};
 use crate::fence::apply::{self, Caught, Inside, Refused};
-use crate::fence::live::{Live, Parts};
+use crate::fence::live::{self, Live, Parts};
 use crate::fence::look::{RealDisk, Rights, scratch, switches};
 use crate::fence::outer::Proc;
 use crate::fence::plan::{Asked, FencePlan, Mode, plan};
@@ -33,6 +33,7 @@ pub(super) fn fenced(
     source: &dyn HoldSource,
 ) -> Result<u8, FenceError> {
     let dir = std::env::current_dir().ok().and_then(AbsPath::new).unwrap_or_else(removed);
+    let before = live::stamps(source);
     let holds = source.holds_for(&terms.who, &dir)?;
     if holds.company == Company::Alone {
         return become_command(command);
@@ -72,7 +73,8 @@ pub(super) fn fenced(
             inside.go(&dir).map_err(|e| step("directory", Some(&dir), e))?;
             let (who, git) = (&terms.who, terms.git);
             let (scratch, switches) = (&scratch, &switches);
-            let parts = Parts { inside, outside, plan, who, git, source, scratch, switches, disk };
+            let parts =
+                Parts { inside, outside, plan, who, git, source, scratch, switches, disk, before };
             Some(Live::start(parts).map_err(|e| step("watching claims", None, e))?)
         }
         Ring::Inherited | Ring::None(_) => None,

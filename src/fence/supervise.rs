@@ -14,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::apply::{self, Caught, Ended, Forked, Wait};
 use super::live::Live;
 use super::outer::Rights;
+use super::rights::drop_rights;
 use super::{FenceError, Metering};
 
 /// Handed on to the command. Stops (`SIGTSTP` and kin) act on us as on any process.
@@ -109,7 +110,7 @@ fn start(launch: Launch, caught: &Caught, mut tell: io::PipeWriter) -> ! {
     // Who kills us without a chance to hand it on means the command.
     let _bound =
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-    let prepared = apply::drop_rights();
+    let prepared = drop_rights();
     let limited = match launch.rights.map(Rights::take) {
         None | Some(Ok(true)) => Ok(()),
         Some(Ok(false)) => Err(io::Error::from_raw_os_error(libc::ENOTSUP)),
@@ -157,7 +158,8 @@ impl Watch {
             let Some(live) = live.as_deref_mut() else { continue };
             if early && self.ended.is_none() {
                 if started.elapsed() > EARLY {
-                    live.watch_from_now_on()?;
+                    // Watches run out where editors use them up: then we go on looking.
+                    let _watched = live.watch_from_now_on();
                 }
                 woken |= live.changed();
             }
@@ -232,11 +234,12 @@ fn stay_behind(live: &mut Live<'_>) -> io::Result<()> {
     if quiet().is_err() {
         apply::leave(1);
     }
-    if live.watch().is_none() && live.watch_from_now_on().is_err() {
-        apply::leave(1);
-    }
     while occupied() {
-        if sleep(None, Some(live), Some(LINGER)).is_ok_and(|woken| woken) {
+        let watched = live.watch().is_some() || live.watch_from_now_on().is_ok();
+        let rest = if watched { LINGER } else { EARLY };
+        let mut woken = sleep(None, Some(live), Some(rest)).is_ok_and(|woken| woken);
+        woken |= !watched && live.changed();
+        if woken {
             live.drain();
             live.refresh();
             std::thread::sleep(PAUSE);

@@ -5,7 +5,8 @@ use super::context::Context;
 use super::observe::Tool;
 use crate::applet;
 use crate::config::Fence;
-use crate::fence::explain::explain;
+use crate::fence::explain::{Kind, explain};
+use crate::fence::fill;
 use crate::fence::look::{RealDisk, scratch};
 use crate::fence::meter;
 use crate::fence::plan::{Asked, plan};
@@ -81,7 +82,7 @@ pub fn admit(
     let reading = shell::read(&text, &context.payload.cwd, disk);
     let ticket = Ticket {
         pid: context.actor.pid.clone(),
-        git: proof::git_write(&reading),
+        git: proof::git_write(&text, &reading),
         // What was let through only because the fence stands must not run without it.
         need: if unread && facts.fenced == Fenced::Whole && !facts.holds.is_empty() {
             Level::Full
@@ -150,18 +151,22 @@ fn told(context: &Context<'_>, kernel: &mut Kernel, said: &str) -> Result<Vec<St
     let asked =
         Asked { holds: &holds, git: GitWrite::None, dir, level, scratch: &scratch, switches: &[] };
     let hits = explain(said, None, &plan(&asked, &RealDisk::look()));
+    let home = AbsPath::new(context.home.user());
     let mut words = Vec::new();
     for hit in hits {
         let by = hit
             .hold
             .as_ref()
             .map_or(String::new(), |h| format!(", held by {} {}", h.holder.kind, h.holder.pid));
-        words.push(format!(
-            "octo: stopped [{}] {}{by}\nwhat to do: {}",
-            hit.kind.rule(),
-            hit.path,
-            hit.kind.remedy()
-        ));
+        let made = match hit.kind {
+            Kind::Outside => home.as_ref().and_then(|home| fill::cache(&hit.path, home)),
+            Kind::Held | Kind::GitDir | Kind::Pinned | Kind::Closed => None,
+        };
+        let way = made.map_or(hit.remedy().to_owned(), |folder| {
+            format!("run it again: {folder} was missing and is there now")
+        });
+        let (rule, path) = (hit.kind.rule(), &hit.path);
+        words.push(format!("octo: stopped [{rule}] {path}{by}\nwhat to do: {way}"));
         let note = Note {
             rule: Some(hit.kind.rule().to_owned()),
             gate: Some("fence".to_owned()),

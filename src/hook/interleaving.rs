@@ -175,7 +175,7 @@ impl World {
             prop_assert!(read.flaws.is_empty(), "{name}: {:?}", read.flaws);
             // A line of a killed hook may say that something is held, never that it is free.
             let sure = read.entries.len().saturating_sub(read.unsure);
-            let adds = |what| matches!(what, What::Start | What::Claim | What::Confirm);
+            let adds = |what| matches!(what, What::Claim | What::Confirm);
             let entries = read.entries.iter().enumerate();
             let counts = entries.filter(|(at, entry)| *at < sure || adds(entry.kind));
             counts.for_each(|(_, entry)| replay.fold(entry));

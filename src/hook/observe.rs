@@ -1,6 +1,8 @@
 //! What a tool call would do, as effects: which input field names a file, what a command's
 //! reading says. Resolves; judges nothing.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -15,6 +17,8 @@ use crate::policy::shell::{self, Arg, Dir};
 
 /// Longest command that is read, in bytes.
 pub const COMMAND_LIMIT: usize = 1024 * 1024;
+/// Things that one command would do which are judged one by one.
+const MOST_EFFECTS: usize = 2048;
 
 /// What kind of call it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,12 +146,16 @@ pub fn of_command(text: &str, cwd: &str, disk: &Disk) -> Vec<Effect> {
         let words = text.chars().take(80).collect();
         return vec![Effect::Opaque { dir, why: Why::TooLong, words }];
     }
-    let mut effects: Vec<Effect> = Vec::new();
-    for effect in read(text, cwd, disk, |_| String::new()).into_iter().flat_map(|step| step.effects)
-    {
-        if !effects.contains(&effect) {
-            effects.push(effect);
-        }
+    let steps = read(text, cwd, disk, |_| String::new());
+    let mut seen = HashSet::new();
+    let distinct = |effect: &Effect| seen.insert(effect.clone());
+    let mut effects: Vec<Effect> =
+        steps.into_iter().flat_map(|step| step.effects).filter(distinct).collect();
+    if effects.len() > MOST_EFFECTS {
+        effects.truncate(MOST_EFFECTS);
+        let dir = disk.resolve(cwd, Follow::All);
+        let words = format!("a command with more than {MOST_EFFECTS} targets");
+        effects.push(Effect::Opaque { dir, why: Why::TooLong, words });
     }
     effects
 }

@@ -26,11 +26,12 @@ fn same(own: &Path, meta: &Metadata) -> bool {
     fs::symlink_metadata(own).is_ok_and(|m| (m.dev(), m.ino()) == (meta.dev(), meta.ino()))
 }
 
-/// The kernel's files that have another name somewhere.
+/// The kernel's files that have another name somewhere, but for the lock, which holds no bytes.
 #[must_use]
 pub fn shared(home: &Home) -> Vec<PathBuf> {
     let shared = |path: &PathBuf| {
-        fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.nlink() > 1)
+        let twice = |meta: Metadata| meta.is_file() && meta.nlink() > 1;
+        *path != home.lock() && fs::symlink_metadata(path).is_ok_and(twice)
     };
     files(home).into_iter().filter(shared).collect()
 }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::context::Context;
 use super::diff;
-use super::doctor::machine::client_closes;
+use super::doctor::machine::{Failing, failing, hole};
 use super::error::{Done, OperatorError, Trouble};
 use super::person::require_person;
 use super::place::Place;
@@ -62,7 +62,7 @@ pub struct InstallArgs {
     /// Run the client's shell commands behind the fence: the first time wherever this machine
     /// grants all of it; later, left out, what was chosen before stays.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
-    pub fence: Option<Fencing>,
+    pub fence: Option<FenceArg>,
     /// Who makes the client's own worktrees (`--worktree`, isolated agents).
     #[arg(long, value_enum)]
     pub worktrees: Option<Engine>,
@@ -132,7 +132,7 @@ pub struct Choice {
 /// client stays closed without our program, and nobody else's stands where ours would.
 fn fresh(survey: Option<&Survey>) -> Choice {
     let taken = survey.is_some_and(|survey| survey.prefix.is_some());
-    let whole = !taken && client_closes() && probe::probe().level == Level::Full;
+    let whole = !taken && failing() == Failing::Blocks && probe::probe().level == Level::Full;
     let fence = if whole { Fencing::Yes } else { Fencing::No };
     Choice { fence, engine: Engine::Octo }
 }
@@ -157,8 +157,33 @@ pub enum Engine {
     Client,
 }
 
-/// Whether the fence is part of the wiring.
+/// What a person says about the fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FenceArg {
+    /// The client's shell lines run through `octo-sh`.
+    Yes,
+    /// They run as they are.
+    No,
+    /// Through `octo-sh` even where the client lets calls through when that is missing.
+    Anyway,
+}
+
+impl FenceArg {
+    fn fencing(self) -> Result<Fencing, OperatorError> {
+        match (self, hole()) {
+            (Self::No, _) => Ok(Fencing::No),
+            (Self::Yes, None) | (Self::Anyway, _) => Ok(Fencing::Yes),
+            (Self::Yes, Some(why)) => {
+                Err(OperatorError::new(Trouble::Refused, format!("no fence here: {why}")).hint(
+                    "update the client, or say that you know it: octo install --fence=anyway",
+                ))
+            }
+        }
+    }
+}
+
+/// Whether the fence is part of the wiring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fencing {
     /// The client's shell lines run through `octo-sh`.
     Yes,
@@ -235,7 +260,7 @@ pub fn install(args: &InstallArgs, context: &Context) -> Done {
     let ours = earlier.as_ref().filter(|survey| survey.ours().count() > 0);
     let earlier = ours.map_or_else(|| fresh(earlier.as_ref()), chosen);
     let choice = Choice {
-        fence: args.fence.unwrap_or(earlier.fence),
+        fence: args.fence.map_or(Ok(earlier.fence), FenceArg::fencing)?,
         engine: args.worktrees.unwrap_or(earlier.engine),
     };
     let wiring = wanted(context, &place, scope, choice);

@@ -40,6 +40,7 @@ pub mod table;
 pub mod top;
 pub mod tree_door;
 pub mod uninstall;
+pub mod used;
 pub mod worktree;
 pub mod worktree_init;
 pub mod worktree_jobs;

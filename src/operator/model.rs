@@ -4,6 +4,8 @@
 use serde::Serialize;
 
 use super::error::OperatorError;
+use super::replay::Journal;
+use super::used::Used;
 use crate::kernel::StateError;
 use crate::kernel::beat;
 use crate::kernel::clock;
@@ -103,6 +105,11 @@ pub struct Process {
     pub mode: Option<String>,
     /// Work trees made for it.
     pub trees: Vec<Tree>,
+    /// The fence the kernel granted to the session's last command; none before the first.
+    pub fence: Option<String>,
+    /// What its commands used behind the fence; looked up only where it is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used: Option<Used>,
     /// Why it has none although it should, when that failed.
     pub not_isolated: Option<String>,
 }
@@ -167,6 +174,14 @@ impl Snapshot {
             .map(|process| process.session.clone())
             .collect();
         self.processes.retain(|process| stays(process) || sessions.contains(&process.pid));
+    }
+
+    /// Adds what the journals say that commands used.
+    pub fn measure(&mut self, journals: &[Journal]) {
+        for process in &mut self.processes {
+            let journal = journals.iter().find(|journal| journal.pid == process.pid);
+            process.used = journal.and_then(|journal| Used::of_all(&journal.entries));
+        }
     }
 
     /// The process a person means: the whole id, or a beginning that names one alone.
@@ -235,6 +250,8 @@ fn read(tx: &Tx<'_>, lease: u64) -> Result<Vec<Process>, StateError> {
             client: row.client.map(|client| client.pid),
             mode: row.mode.clone(),
             trees: Vec::new(),
+            fence: std::fs::read_to_string(tx.home().fence(&row.session)).ok(),
+            used: None,
             not_isolated: tx.unmet(&row.pid)?.map(|unmet| unmet.why),
             pid: row.pid.to_string(),
         });
@@ -338,6 +355,8 @@ pub(super) mod tests {
             client: Some(42),
             mode: None,
             trees: Vec::new(),
+            fence: None,
+            used: None,
             not_isolated: None,
         }
     }

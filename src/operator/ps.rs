@@ -17,12 +17,15 @@ const LISTED: usize = 5;
 /// Shows processes, what they hold and how they stand.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  octo ps                     who works here now\n  octo ps --all --json        everything, for a program\n  octo ps --release 3f2a91c0  end a process's lanes (yours to do, not an agent's)"
+    after_help = "Examples:\n  octo ps                     who works here now\n  octo ps --all --json        everything, for a program\n  octo ps --long              and what their commands used\n  octo ps --release 3f2a91c0  end a process's lanes (yours to do, not an agent's)"
 )]
 pub struct PsArgs {
     /// Ended and dead processes too.
     #[arg(long, short)]
     pub all: bool,
+    /// Also what the commands of each used behind the fence: time, memory.
+    #[arg(long, short)]
+    pub long: bool,
     /// For programs.
     #[arg(long)]
     pub json: bool,
@@ -54,6 +57,9 @@ pub fn run(args: &PsArgs, context: &Context) -> Done {
     let mut picture = Snapshot::take(&home, context.settings.lease_seconds)?;
     if !args.all {
         picture.narrow();
+    }
+    if args.long {
+        picture.measure(&super::replay::read(&home)?);
     }
     if args.json {
         let value = serde_json::to_value(&picture).unwrap_or_default();
@@ -126,6 +132,12 @@ fn details(process: &Process, home: &str) -> Vec<String> {
             tree.retry.iter().map(|retry| format!("      to land it: {}", harmless(retry))),
         );
     }
+    if let Some(level) = process.fence.as_deref().filter(|_| process.kind == "session") {
+        lines.push(format!("    commands run behind the fence: {}", harmless(level)));
+    }
+    lines.extend(
+        process.used.map(|used| format!("    {} commands used {}", used.commands, used.words())),
+    );
     let unmet = process.not_isolated.iter();
     lines.extend(unmet.map(|why| format!("    NOT isolated: {}", harmless(why))));
     let working = process.lanes.iter().map(|held| ("lane", held));
@@ -164,6 +176,7 @@ mod tests {
     use super::super::model::Tree;
     use super::super::model::tests::{held, process};
     use super::super::screen::{Color, Voice};
+    use super::super::used::Used;
     use super::*;
     use crate::kernel::off::Pause;
 
@@ -174,6 +187,7 @@ mod tests {
     fn picture() -> Snapshot {
         let mut session = process("3f2a91c0-5d2e-4b1c", "3f2a91c0-5d2e-4b1c", "session");
         session.root = Some("/home/dev/app".to_owned());
+        session.fence = Some("full".to_owned());
         session.trees = vec![Tree {
             path: "/home/dev/.octorato/arm/app/3f2a".to_owned(),
             branch: "dim/3f2a".to_owned(),
@@ -183,6 +197,7 @@ mod tests {
         let mut agent = process("a1b2c3d4e5", "3f2a91c0-5d2e-4b1c", "builder");
         agent.lanes = (0..7).map(|n| held(&format!("/w/app/src/f{n}.rs"))).collect();
         agent.denials = 3;
+        agent.used = Some(Used { commands: 12, cpu_ms: 3_420, peak_kib: 51_200, wall_ms: 9_870 });
         Snapshot {
             at: 100,
             lease_seconds: 900,
@@ -198,8 +213,10 @@ mod tests {
             "gates are OFF everywhere for 60 s more, by dev\n\
              PID         TYPE     STATE  ROOT    LANES  CUSTODY     AGE  SEEN  DENIED\n\
              3f2a91c0    session  live   ~/app       0        0  12 min  41 s       0\n    \
-             own tree ~/.octorato/arm/app/3f2a (dim/3f2a), ready\n\
+             own tree ~/.octorato/arm/app/3f2a (dim/3f2a), ready\n    \
+             commands run behind the fence: full\n\
              └ a1b2c3d4  builder  live   /w/app      7        0  12 min  41 s       3\n    \
+             12 commands used 3.4 s CPU, 50 MB at most, 9.8 s\n    \
              lane src/f0.rs (30 s)\n    lane src/f1.rs (30 s)\n    lane src/f2.rs (30 s)\n    \
              lane src/f3.rs (30 s)\n    lane src/f4.rs (30 s)\n    and 2 more\n\
              lanes end after 15 min of silence\n"

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::context::Context;
 use super::error::{Done, OperatorError, Trouble};
 use super::screen::{Screen, Tone, harmless};
+use super::used::Used;
 use crate::journal::{self, Entry, Flaw, Head};
 use crate::kernel::StateError;
 use crate::kernel::clock;
@@ -260,6 +261,9 @@ pub fn line(entry: &Entry, screen: &Screen) -> String {
     }
     if let Some(reason) = &note.reason {
         parts.push(format!("({})", harmless(reason)));
+    }
+    if let Some(used) = Used::of(note) {
+        parts.push(format!("({})", used.words()));
     }
     if let Some(restore) = &note.restore {
         parts.push(format!("back with: {}", harmless(restore)));

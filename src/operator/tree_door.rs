@@ -2,6 +2,7 @@
 //! An agent may ask for its own session's trees only; the gates say so first, this is the second
 //! lock.
 
+use super::caller::caller;
 use super::context::Context;
 use super::error::{OperatorError, Trouble};
 use super::model::{Snapshot, Standing};
@@ -158,6 +159,10 @@ fn asker(home: &Home, context: &Context, around: &[&Pid]) -> Result<Asker, Opera
         [] => person(),
         [one] => Pid::new(one).map(Asker::Session).ok_or_else(nobody),
         several => {
+            // One client may carry several sessions: the command in flight tells which asks.
+            if let Some(one) = caller(home, &picture).ok().and_then(|p| Pid::new(&p.session)) {
+                return Ok(Asker::Session(one));
+            }
             let mut fits = several.iter().filter(here);
             match (fits.next(), fits.next()) {
                 (Some(one), None) => Pid::new(one).map(Asker::Session).ok_or_else(nobody),

@@ -4,7 +4,7 @@ use super::lane::AbsPath;
 use super::scope::Spec;
 
 /// Which part of a root a verb takes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// Everything in the root, untracked files included.
     All,
@@ -27,7 +27,7 @@ pub enum Scope {
 }
 
 /// What becomes of a commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum CommitScope {
     /// Whatever the index holds.
     Index,
@@ -40,7 +40,7 @@ pub enum CommitScope {
 }
 
 /// What a stash verb does to the stack that all worktrees of a repository share.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum StashUse {
     /// Takes an entry off or throws it away; the entry as written (`stash@{1}`, a number, none).
     Take(Option<String>),
@@ -49,7 +49,7 @@ pub enum StashUse {
 }
 
 /// Why a piece of a command could not be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Why {
     /// A quote, bracket or here-document never ends.
     Unterminated,
@@ -72,7 +72,7 @@ pub enum Why {
 }
 
 /// What a hooked process may not do because it is the operator's.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OperatorUse {
     /// `octo … ` verbs reserved to a person; the words.
     Verb(String),
@@ -88,7 +88,7 @@ pub enum OperatorUse {
 }
 
 /// Which untracked files a verb takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Untracked {
     /// Those that git would offer to add.
     Unknown,
@@ -99,7 +99,7 @@ pub enum Untracked {
 }
 
 /// One thing a call would do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// Creates, replaces or appends to the content of a file.
     Write {

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
 
 /// Seconds of silence after which a holder's lanes end, unless a setting says otherwise.
@@ -47,8 +48,21 @@ impl Tick {
 
 /// An absolute path without `.`, `..` or doubled slashes. Symbolic links are resolved by the
 /// edge that builds it, as far as the path exists.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Eq, PartialOrd, Ord)]
 pub struct AbsPath(PathBuf);
+
+// Normal paths are equal when their bytes are: no need to take them apart.
+impl PartialEq for AbsPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Hash for AbsPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bytes().hash(state);
+    }
+}
 
 impl AbsPath {
     /// Normalises an absolute path by its text alone; `None` when it is relative or has a NUL.
@@ -104,10 +118,19 @@ impl AbsPath {
         self.0.parent().map(|p| Self(p.to_path_buf()))
     }
 
+    fn bytes(&self) -> &[u8] {
+        self.0.as_os_str().as_encoded_bytes()
+    }
+
+    fn is_top(&self) -> bool {
+        self.bytes() == b"/"
+    }
+
     /// True when this path is `other` or lies below it.
     #[must_use]
     pub fn within(&self, other: &Self) -> bool {
-        self.0.starts_with(&other.0)
+        let rest = self.bytes().strip_prefix(other.bytes());
+        rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')) || other.is_top())
     }
 
     /// True when the two are equal or one lies above the other.

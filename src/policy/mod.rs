@@ -13,7 +13,9 @@ pub mod shell;
 pub mod telling;
 pub mod verdict;
 
-use facts::{Effect, Facts, Scope, Stand};
+use std::collections::HashSet;
+
+use facts::{Effect, Facts, Scope, Stand, Untracked};
 use rules::{Gate, RULES};
 use verdict::{Denial, Keep, Kept, Outcome, Verdict};
 
@@ -49,9 +51,11 @@ fn allow(effects: &[Effect], facts: &Facts) -> Outcome {
         notices: Vec::new(),
         fork: None,
     };
+    let loose: HashSet<&lane::AbsPath> = facts.loose.iter().collect();
+    let mut claimed = HashSet::new();
     for effect in effects {
         if let Effect::Write { path } = effect {
-            if !facts.loose.contains(path) && !outcome.claims.contains(path) {
+            if !loose.contains(path) && claimed.insert(path) {
                 outcome.claims.push(path.clone());
             }
             build_on(path, facts, &mut outcome);
@@ -62,7 +66,20 @@ fn allow(effects: &[Effect], facts: &Facts) -> Outcome {
             }
         }
     }
+    once(&mut outcome.keeps);
     outcome
+}
+
+/// A tree whose loose files are all held needs no second snapshot of those git does not know.
+fn once(keeps: &mut Vec<Keep>) {
+    let whole = |keep: &&Keep| keep.what == Kept::Loose && keep.path.is_none();
+    let roots: Vec<lane::AbsPath> = keeps.iter().filter(whole).map(|k| k.root.clone()).collect();
+    keeps.retain(|k| k.what != Kept::Untracked(Untracked::Unknown) || !roots.contains(&k.root));
+    for keep in keeps.iter_mut().filter(|k| roots.contains(&k.root)) {
+        if keep.what == Kept::Untracked(Untracked::Both) {
+            keep.what = Kept::Untracked(Untracked::Ignored);
+        }
+    }
 }
 
 /// What an effect throws away that git would not give back. A moved HEAD is not among it: the

@@ -8,7 +8,7 @@ use super::facts::Scope;
 use super::lane::AbsPath;
 
 /// Whether letters of different case are the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Case {
     /// They are not.
     Exact,
@@ -17,7 +17,7 @@ pub enum Case {
 }
 
 /// Whether `*` and `?` stand for a slash too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stars {
     /// They do, as in a plain pathspec.
     CrossSlash,
@@ -26,7 +26,7 @@ pub enum Stars {
 }
 
 /// A pattern below a directory that is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Spec {
     /// The directory (or, without a pattern, the path) that is known.
     pub base: AbsPath,

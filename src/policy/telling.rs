@@ -1,7 +1,8 @@
 //! The words of a denial: what, who holds it, since when, by which rule, and a command that works
 //! instead. Pure text; nothing that came from a command can move the cursor or fake a line.
 
-use super::facts::{Basis, Facts};
+use super::facts::{Basis, Facts, RootKind, Why};
+use super::gate::opaque::reason;
 use super::lane::AbsPath;
 use super::rules;
 use super::verdict::{Denial, Holder};
@@ -95,6 +96,12 @@ fn quote(text: &str) -> String {
 /// The command that gives the session a tree of its own.
 #[must_use]
 pub fn own_tree(facts: &Facts, root: &AbsPath) -> String {
+    // Trees are made from the main checkout, never from a linked one.
+    let kind = facts.roots.iter().find(|known| known.path == *root).map(|known| &known.kind);
+    let root = match kind {
+        Some(RootKind::Linked { main }) => main,
+        Some(RootKind::Main | RootKind::Unreadable) | None => root,
+    };
     format!(
         "{} --session-id {} worktree-init --repo {}",
         quote(&facts.dim),
@@ -148,6 +155,9 @@ fn remedy(denial: &Denial, facts: &Facts) -> String {
             None => format!("work in your own worktree: {tree}"),
         },
         "lane.held" => format!("wait for it, or edit in your own worktree: {tree}"),
+        "shell.opaque" if denial.detail.as_deref() == Some(reason(Why::TooLong)) => format!(
+            "put long text into a file with the Write tool and name that file, make several commands of it, or run it in your own worktree: {tree}"
+        ),
         "shell.opaque" => format!(
             "write it plainly (names instead of values that are only known at run time), or run it in your own worktree: {tree}"
         ),

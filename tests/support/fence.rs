@@ -48,6 +48,28 @@ fn root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Whether this machine grants the whole fence, without which its tests show nothing. Where
+/// `OCTO_TEST_FENCE` is set, it has to.
+#[track_caller]
+pub(crate) fn whole() -> bool {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    let level = *LEVEL.get_or_init(|| {
+        // In a process of its own: a trial forks, which threads forbid.
+        let mut doctor = Command::new(env!("CARGO_BIN_EXE_octo"));
+        let said = doctor.arg("doctor").env("HOME", env!("CARGO_TARGET_TMPDIR")).output().unwrap();
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        let line = said.lines().find(|line| line.contains("fence.level")).unwrap_or_default();
+        let levels = [Level::Landlock, Level::Mounts, Level::Full];
+        levels.into_iter().find(|l| line.contains(l.word())).unwrap_or(Level::None)
+    });
+    if level != Level::Full {
+        let reason = format!("this machine grants no whole fence: {}", level.word());
+        assert!(std::env::var_os("OCTO_TEST_FENCE").is_none(), "{reason}");
+        println!("SKIPPED: {reason}");
+    }
+    level == Level::Full
+}
+
 /// A row of a fixture file.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
@@ -57,6 +79,8 @@ pub(crate) struct Row {
     pub(crate) text: String,
     /// Marks (`#= …`).
     pub(crate) marks: Vec<String>,
+    /// What was done before, outside of any fence (`#< …`).
+    pub(crate) before: String,
 }
 
 impl Row {
@@ -66,11 +90,13 @@ impl Row {
         let mut rows: Vec<Self> = Vec::new();
         for line in fs::read_to_string(path).unwrap().lines() {
             if let Some(name) = line.strip_prefix("#: ") {
-                rows.push(Self { name: name.into(), text: String::new(), marks: Vec::new() });
+                let (text, before) = (String::new(), String::new());
+                rows.push(Self { name: name.into(), text, marks: Vec::new(), before });
             } else if let Some(row) = rows.last_mut() {
-                match line.strip_prefix("#= ") {
-                    Some(marks) => row.marks.extend(marks.split(' ').map(str::to_owned)),
-                    None => row.text = format!("{}{line}\n", row.text),
+                match (line.strip_prefix("#= "), line.strip_prefix("#< ")) {
+                    (Some(marks), _) => row.marks.extend(marks.split(' ').map(str::to_owned)),
+                    (None, Some(text)) => row.before = format!("{}{text}\n", row.before),
+                    (None, None) => row.text = format!("{}{line}\n", row.text),
                 }
             }
         }
@@ -87,8 +113,11 @@ impl Row {
         self.marks.iter().any(|m| m == mark)
     }
 
-    /// The first program it needs that is missing here.
+    /// The first thing it needs that is missing here: a program, or a kernel (`linux=6.12`).
     pub(crate) fn lacks(&self) -> Option<&str> {
+        if let Some(version) = self.value("linux=").filter(|v| numbers(v) > kernel()) {
+            return Some(version);
+        }
         let needed = self.marks.iter().filter_map(|m| m.strip_prefix("needs="));
         needed.into_iter().find(|program| {
             !["/usr/bin", "/bin", "/usr/local/bin"]
@@ -98,11 +127,21 @@ impl Row {
     }
 }
 
+/// This kernel's version.
+fn kernel() -> Vec<u32> {
+    numbers(&rustix::system::uname().release().to_string_lossy())
+}
+
+fn numbers(version: &str) -> Vec<u32> {
+    version.split(['.', '-']).map_while(|n| n.parse().ok()).take(2).collect()
+}
+
 /// A repository with work of somebody else in it, and a folder beside it.
 pub(crate) struct Scratch {
     keep: tempfile::TempDir,
     user: User,
     outer: Option<Child>,
+    lacks: Option<&'static str>,
 }
 
 impl Scratch {
@@ -117,7 +156,7 @@ impl Scratch {
         if user == User::Nobody {
             run(Command::new("chown").args(["-R", "65534:65534"]).arg(keep.path()));
         }
-        let scratch = Self { keep, user, outer: None };
+        let scratch = Self { keep, user, outer: None, lacks: None };
         scratch.hold(&["src/auth/held.txt", "notes.txt", "docs/plan"]);
         scratch
     }
@@ -175,13 +214,19 @@ impl Scratch {
     fn outer(&mut self) -> u32 {
         let held = self.repo().join("src/auth/held.txt");
         let mut command = self.user.command(Path::new("bash"));
-        command.args(["-c", "exec 9<>\"$0\"; exec sleep 60"]).arg(held);
+        let text = match raw() {
+            Some(_) => "exec 9<>$0; exec $1 puppet $0 $2",
+            None => "exec 9<>$0; touch $2; exec sleep 60",
+        };
+        let place = self.beside("t/puppet");
+        command.args(["-c", text]).arg(held).arg(raw().unwrap_or(Path::new("-"))).arg(&place);
+        // None of ours to inherit: the attacks write to all it has.
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.current_dir(self.repo()).spawn().unwrap();
         let pid = child.id();
         self.outer = Some(child);
-        let opened = PathBuf::from(format!("/proc/{pid}/comm"));
-        for _ in 0..2000 {
-            if fs::read_to_string(&opened).is_ok_and(|c| c.trim() == "sleep") {
+        for _ in 0..5000 {
+            if place.exists() {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -206,14 +251,28 @@ impl Scratch {
             .env("R", &repo)
             .env("DRIVE", driver())
             .env("TABLE", self.place())
+            .env("RAW", raw().unwrap_or(Path::new("-")))
             .current_dir(&repo)
             .stdin(Stdio::null());
         command
     }
 
+    /// The same place where the kernel has less to offer (`landlock`, `namespaces`, `mounts`).
+    pub(crate) fn without(mut self, what: &'static str) -> Self {
+        self.lacks = Some(what);
+        self
+    }
+
     /// A command for process B under the fence.
     pub(crate) fn fenced_command(&self) -> Command {
-        let mut command = self.command(driver());
+        let mut command = match self.lacks {
+            None => self.command(driver()),
+            Some(what) => {
+                let mut command = self.command(raw().unwrap());
+                command.args(["without", what]).arg(driver());
+                command
+            }
+        };
         command.env("FENCED", "1").arg(self.place()).args(["exec", "--as", "B", "--"]);
         command
     }
@@ -368,6 +427,22 @@ pub(crate) fn driver() -> &'static Path {
         (place, path)
     });
     path
+}
+
+/// The program of rare system calls; none where there is no compiler.
+pub(crate) fn raw() -> Option<&'static Path> {
+    static PLACE: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
+    let made = PLACE.get_or_init(|| {
+        let place = tempfile::Builder::new().prefix("raw").tempdir().unwrap();
+        let path = place.path().join("raw");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/fence/raw.c");
+        let built = Command::new("gcc").args(["-w", "-o"]).arg(&path).arg(source).output();
+        let built = built.ok()?;
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        run(Command::new("chmod").arg("755").arg(place.path()).arg(&path));
+        Some((place, path))
+    });
+    made.as_ref().map(|(_, path)| path.as_path())
 }
 
 /// A repository with two branches, the holder's uncommitted line and an untracked note.

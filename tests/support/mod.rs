@@ -15,6 +15,7 @@ pub(crate) mod reply;
 pub(crate) mod repo;
 pub(crate) mod script;
 pub(crate) mod terminal;
+pub(crate) mod tools;
 pub(crate) mod yard;
 
 use std::time::{Duration, Instant};

@@ -208,8 +208,8 @@ impl Kernel {
     /// before anything else is done: this opening may hold a file that is replaced.
     pub fn part_links(self) -> Result<(), StateError> {
         let _guard = lock(&self.home.lock(), self.patience)?;
-        for path in links::shared(&self.home).iter().filter(|path| **path != self.home.lock()) {
-            links::part(path).map_err(|e| StateError::io(path, e))?;
+        for path in links::shared(&self.home) {
+            links::part(&path).map_err(|e| StateError::io(path, e))?;
         }
         Ok(())
     }

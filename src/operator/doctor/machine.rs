@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Finding;
 use crate::applet::Event;
 use crate::config::Fence;
-use crate::fence::probe;
+use crate::fence::probe::{self, Obstacle};
 use crate::kernel::home::Home;
 use crate::operator::context::Context;
 use crate::operator::place::Place;
@@ -42,10 +42,39 @@ fn version(text: &str) -> Option<[u32; 3]> {
     })
 }
 
-/// Whether the client is known to block a call whose hook could not run. An older one needs the
-/// shell form of our hooks, which a prefix that is missing would let through.
-pub(in crate::operator) fn client_closes() -> bool {
-    output("claude", "--version").and_then(|found| version(&found)).is_some_and(|v| v >= CLOSES)
+/// What a client does when a hook itself could not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::operator) enum Failing {
+    /// It blocks the call.
+    Blocks,
+    /// It lets the call through, unless a shell around the hook says otherwise: and the shell line
+    /// runs through the prefix, which may be the thing that is missing.
+    Passes([u32; 3]),
+    /// There is no client to ask.
+    Unknown,
+}
+
+/// What the client on `PATH` does.
+pub(in crate::operator) fn failing() -> Failing {
+    match output("claude", "--version").and_then(|found| version(&found)) {
+        Some(version) if version >= CLOSES => Failing::Blocks,
+        Some(version) => Failing::Passes(version),
+        None => Failing::Unknown,
+    }
+}
+
+fn dotted(version: [u32; 3]) -> String {
+    version.map(|part| part.to_string()).join(".")
+}
+
+/// Why a fence is no gain with this client, if it is none.
+pub(in crate::operator) fn hole() -> Option<String> {
+    let Failing::Passes(version) = failing() else { return None };
+    let (version, closes) = (dotted(version), dotted(CLOSES));
+    Some(format!(
+        "client {version} lets every call through when octo-sh is missing; {closes} and later \
+         block it"
+    ))
 }
 
 fn client() -> Finding {
@@ -115,26 +144,38 @@ fn fence(context: &Context) -> Finding {
     let level = report.level.word();
     let program = Place::new(&context.home).program().display().to_string();
     let wanted = context.settings.fence;
+    let wired = wired(context);
+    if let Some(hole) = hole().filter(|_| wired && wanted != Fence::Off) {
+        let text = format!("{level}, but {hole}");
+        return Finding::warn("fence.level", text, "update the client, or octo install --fence=no");
+    }
+    // With several in the way, repairing one alone changes nothing.
+    let all = |of: &dyn Fn(Obstacle) -> String| {
+        report.obstacles.iter().map(|o| of(*o)).collect::<Vec<_>>().join("; ")
+    };
+    let (why, fix) = (all(&|o| o.reason().to_owned()), all(&|o| o.fix(&program)));
     match (report.obstacles.first(), wanted) {
         _ if wanted == Fence::Off => {
             Finding::ok("fence.level", format!("off by setting; {level} here"))
         }
-        (None, _) if wired(context) => {
+        (None, _) if wired => {
             Finding::ok("fence.level", format!("{level}: shell commands run behind it"))
         }
+        (None, Fence::Require) => Finding::bad(
+            "fence.level",
+            "required, but shell commands run without it",
+            "octo install --fence",
+        ),
         (None, _) => Finding::ok(
             "fence.level",
             format!("{level}, but shell commands run without it: octo install --fence"),
         ),
-        (Some(obstacle), Fence::Require) => Finding::bad(
-            "fence.level",
-            format!("required, but {level}: {}", obstacle.reason()),
-            obstacle.fix(&program),
-        ),
-        (Some(obstacle), Fence::On | Fence::Off) => Finding::ok(
-            "fence.level",
-            format!("{level}: {}; fuller with: {}", obstacle.reason(), obstacle.fix(&program)),
-        ),
+        (Some(_), Fence::Require) => {
+            Finding::bad("fence.level", format!("required, but {level}: {why}"), fix)
+        }
+        (Some(_), Fence::On | Fence::Off) => {
+            Finding::ok("fence.level", format!("{level}: {why}; fuller with: {fix}"))
+        }
     }
 }
 

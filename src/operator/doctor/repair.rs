@@ -141,7 +141,10 @@ fn restore(
         }
     }
     let mut counts = (0, 0);
-    for ((path, _), claim) in &replay.lanes {
+    // Of two claims to one path the later was judged with the earlier one in sight.
+    let mut lanes: Vec<_> = replay.lanes.iter().collect();
+    lanes.sort_by_key(|(_, claim)| (claim.at, claim.tick));
+    for ((path, _), claim) in lanes {
         let (Some(path), Some(holder)) = (AbsPath::new(path), Pid::new(&claim.pid)) else {
             continue;
         };

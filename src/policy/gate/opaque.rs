@@ -32,7 +32,7 @@ pub fn reason(why: Why) -> &'static str {
         Why::Unterminated => "a quote, bracket or here-document in it never ends",
         Why::Syntax => "bash would stop in the middle of it",
         Why::TooDeep => "it is nested deeper than is followed",
-        Why::TooLong => "it is longer than is read",
+        Why::TooLong => "it is longer, or runs more, than is read",
         Why::Program => "which program it runs is only known when it runs",
         Why::Operand => "which file it changes is only known when it runs",
         Why::Generated => "it runs text that is only known when it runs",

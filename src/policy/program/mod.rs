@@ -187,7 +187,8 @@ pub fn effects(invocation: &Invocation, site: &dyn Site) -> Vec<Effect> {
     if let Some(call) = Call::new(invocation, site) {
         out.extend(program(&call));
     }
-    out.into_iter().flat_map(|effect| git_dir::translate(effect, site)).collect()
+    let heard = |effect: &Effect| !invocation.quiet || !matches!(effect, Effect::Opaque { .. });
+    out.into_iter().flat_map(|effect| git_dir::translate(effect, site)).filter(heard).collect()
 }
 
 /// What a whole line would do, in order. An alias the line itself sets is known to what follows.

@@ -105,7 +105,7 @@ enum Long {
     Unknown,
 }
 
-fn find_long(grammar: &[&'static str], name: &str) -> Long {
+fn find_long(grammar: &[&'static str], name: &str, style: Style) -> Long {
     let mut hit: Option<(&'static str, Takes)> = None;
     let mut several = false;
     for (names, takes) in grammar.iter().map(|spec| line(spec)) {
@@ -113,7 +113,8 @@ fn find_long(grammar: &[&'static str], name: &str) -> Long {
             if long == name {
                 return Long::One(canonical(names), takes);
             }
-            if long.starts_with(name) {
+            // Git answers `--help` itself, and only when it is written out.
+            if long.starts_with(name) && !(long == HELP && style == Style::Git) {
                 several |= hit.is_some_and(|(seen, _)| seen != canonical(names));
                 hit = Some((canonical(names), takes));
             }
@@ -138,7 +139,9 @@ pub(super) fn after(arg: &Arg, bytes: usize) -> Arg {
     Arg { pieces, glob: None }
 }
 
-const EVERYWHERE: &[&str] = &["help", "version"];
+/// The option that every program has.
+const HELP: &str = "help";
+const EVERYWHERE: &[&str] = &[HELP, "version"];
 const GIT_EVERYWHERE: &[&str] = &["h,help"];
 
 /// Takes a command line apart.
@@ -172,9 +175,9 @@ fn long(arg: &Arg, all: &[&'static str], style: Style, rest: &mut Rest<'_>, out:
         None if arg.exact().is_some() => (body, None),
         None => return,
     };
-    let (mut hit, mut on) = (find_long(all, name), true);
+    let (mut hit, mut on) = (find_long(all, name, style), true);
     if let (Long::Unknown, Style::Git, Some(positive)) = (&hit, style, name.strip_prefix("no-")) {
-        (hit, on) = (find_long(all, positive), false);
+        (hit, on) = (find_long(all, positive, style), false);
     }
     match hit {
         Long::Ambiguous => out.refused = true,
@@ -253,6 +256,8 @@ mod tests {
         assert!(!read("--all --no-all", Style::Git).has("all"));
         assert!(read("--message", Style::Git).refused);
         assert!(read("--hel", Style::Gnu).idle());
+        assert!(read("--ha", Style::Git).has("hard") && read("--h", Style::Git).has("hard"));
+        assert!(read("--help", Style::Git).idle());
     }
 
     #[test]

@@ -101,6 +101,7 @@ pub(super) fn invocation(line: &str) -> Invocation {
         more: false,
         depth: 0,
         wrote: Vec::new(),
+        quiet: false,
     };
     let mut words = shell_words::split(line).unwrap().into_iter();
     while let Some(word) = words.next() {

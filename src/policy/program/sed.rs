@@ -65,7 +65,9 @@ fn sed(call: &Call<'_>) -> Vec<Effect> {
         line.values("expression").filter_map(Arg::exact).map(str::to_owned).collect();
     scripts.extend(line.values("file").filter_map(|file| match &call.invocation.stdin {
         Stdin::Text(text) if matches!(file.exact(), Some("-" | "/dev/stdin")) => Some(text.clone()),
-        _ => call.place.read(file, SCRIPT),
+        Stdin::Inherited | Stdin::Text(_) | Stdin::Unknown | Stdin::File(_) => {
+            call.place.read(file, SCRIPT)
+        }
     }));
     if line.value("expression").is_none()
         && line.value("file").is_none()

@@ -97,6 +97,7 @@ mod tests {
             more: false,
             depth: 0,
             wrote: Vec::new(),
+            quiet: false,
         })
     }
 

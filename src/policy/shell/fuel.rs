@@ -5,6 +5,9 @@
 const BASE: u64 = 60_000;
 /// Steps for every byte of the text.
 const PER_BYTE: u64 = 6;
+/// Steps for a text of any length: no shell can be started with one that needs more, and it
+/// bounds the time. What is data (a here-document, a quoted word) takes next to none.
+const MOST: u64 = 300_000;
 
 /// What is left of the allowance.
 #[derive(Debug)]
@@ -15,7 +18,7 @@ pub(super) struct Fuel {
 impl Fuel {
     /// The allowance of a text of this length.
     pub(super) fn of(text: &str) -> Self {
-        Self { left: BASE + PER_BYTE * text.len() as u64 }
+        Self { left: MOST.min(BASE + PER_BYTE * text.len() as u64) }
     }
 
     /// Spends steps; false when there are not enough left.
@@ -26,13 +29,25 @@ impl Fuel {
         enough
     }
 
+    /// Splits off the allowance of a text that is read on the side: never more than half of what
+    /// is left, so that it can't starve what follows.
+    pub(super) fn aside(&mut self, text: &str) -> Self {
+        let part = Self::of(text).left.min(self.left / 2);
+        self.left -= part;
+        Self { left: part }
+    }
+
+    /// Takes back what was left of it.
+    pub(super) fn take_back(&mut self, rest: &Self) {
+        self.left += rest.left;
+    }
+
     /// True when nothing is left.
     pub(super) fn empty(&self) -> bool {
         self.left == 0
     }
 
-    /// What is left, for tests of linearity.
-    #[cfg(test)]
+    /// What is left.
     pub(super) fn left(&self) -> u64 {
         self.left
     }

@@ -131,6 +131,8 @@ pub struct Invocation {
     pub redirects: Vec<Redirect>,
     /// More operands follow that are not known (`… | xargs rm`).
     pub more: bool,
+    /// Found in a script file from the disk: what only its run time tells is its own business.
+    pub quiet: bool,
     /// How many `-c` bodies, `eval`s and the like it was found under.
     pub depth: u8,
     /// Files it names that the text itself wrote before, by absolute path, and what they hold

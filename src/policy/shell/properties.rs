@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::tests::{Disk, reading};
-use super::{Arg, Invocation, Piece, Reading, read};
+use super::{Arg, Invocation, Piece, Reading, Stdin, read, walk};
 use crate::policy::facts::Why;
 
 const GRAMMAR: &str = include_str!("../../../fixtures/bash_grammar.jsonl");
@@ -199,6 +199,87 @@ fn nesting_never_weakens() {
         }
     }
     assert!(compared > 6000, "only {compared} were read whole");
+}
+
+/// Everything a reading holds, in bytes.
+fn bytes(reading: &Reading) -> usize {
+    let arg = |arg: &Arg| arg.pieces.iter().map(Piece::size).sum::<usize>();
+    let of = |i: &Invocation| {
+        let stdin = match &i.stdin {
+            Stdin::Text(text) => text.len(),
+            Stdin::Inherited | Stdin::Unknown | Stdin::File(_) => 0,
+        };
+        let env = i.env.iter().map(|(_, value)| value);
+        let args = i.argv.iter().chain(env).chain(i.redirects.iter().map(|r| &r.target));
+        let wrote = i.wrote.iter().filter_map(|(_, text)| text.as_ref()).map(String::len);
+        args.map(arg).sum::<usize>() + wrote.sum::<usize>() + stdin
+    };
+    reading.invocations.iter().map(of).sum()
+}
+
+/// Short texts that name something long again and again.
+fn multiplied() -> Vec<String> {
+    let long = "some words of a text\n".repeat(2500);
+    let file = format!("cat > f <<'E'\n{long}E\n");
+    let each = |text: &str| text.repeat(60_000 / text.len());
+    vec![
+        file.clone() + &each("cat f; "),
+        file.clone() + &each("bash f; "),
+        file + &each(". ./f; "),
+        format!("{{ {} }} <<'E'\n{long}E", each("cat; ")),
+        format!("export x='{long}'; {}", each("ls; ")),
+        format!("x='{long}'; {}", each("[[ $x ]]; ")),
+        format!("x='{long}'; {}", each(": ${#x} ${x%%a*b}; ")),
+        format!("x=({}); {}", each("a "), each(": ${x[7]}; ")),
+        format!("set -- {}; {}", each("a "), each("shift; ")),
+        format!("trap 'ls {}' EXIT; {}", each("a "), each("(ls); ")),
+        format!("alias a='ls {}'; {}", each("a "), each("a; ")),
+        format!("f() {{ {} }}; f", each("local a; ")),
+        format!("echo '{long}' | xargs -0 -I{{}} ls {}", each("{}")),
+        format!("echo '{long}' | xargs -0 -I{{}} ls {}", each("{} ")),
+        format!("parallel ls {} ::: '{long}'", each("{}")),
+        format!("find . {}", each("-exec ls {} ';' ")),
+        format!("{} (ls); {}", each("a=1; "), each("(b=1); ")),
+        (0..8000).map(|n| format!("v{n}=1; ")).collect::<Vec<_>>().concat() + &each("(v1=2); "),
+        "> f; ".to_owned() + &each("echo a >> f; "),
+        each("cd a; "),
+        each("pushd a; "),
+        each("f() { ls; }; "),
+        each("rm */*/*; "),
+        each("> f$x; "),
+        each("git -c core.editor='ls -l' log; "),
+        format!("echo {{{}", each(",")),
+        each("nice "),
+        each("env A=1 "),
+    ]
+}
+
+#[test]
+fn a_reading_holds_no_more_than_its_text_can_pay_for() {
+    for text in multiplied() {
+        let reading = read(&text, "/r", &Disk::scene());
+        let start: String = text.chars().take(60).collect();
+        assert!(bytes(&reading) < 12 * 1024 * 1024, "{} bytes of {start:?}", bytes(&reading));
+        assert!(reading.invocations.len() <= 8192, "{start:?}");
+    }
+}
+
+#[test]
+fn steps_grow_with_the_text_and_no_faster() {
+    let steps = |text: &str| walk::steps(text, "/r", &Disk::scene());
+    let mut compared = 0;
+    for command in corpus() {
+        let read = reading(&command);
+        // What changes directory or variables for all that follows is another text each time.
+        if !read.unread.is_empty() || command.contains("<<") {
+            continue;
+        }
+        let (once, twice) = (format!("{command}\n").repeat(8), format!("{command}\n").repeat(16));
+        let (small, large) = (steps(&once), steps(&twice));
+        assert!(large <= small * 5 / 2 + 400, "{small} and {large} steps: {command:?}");
+        compared += 1;
+    }
+    assert!(compared > 300, "only {compared} were compared");
 }
 
 #[test]

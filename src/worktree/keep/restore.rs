@@ -11,7 +11,7 @@ use super::{Bounds, Kept, REFS, Reason};
 use crate::git::Git;
 use crate::policy::facts::Root;
 use crate::policy::lane::AbsPath;
-use crate::worktree::{TreeError, io};
+use crate::worktree::{TreeError, io, seed};
 
 /// A file a snapshot holds that HEAD then did not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,9 +150,9 @@ pub fn restore(
 
 /// Holds what the restore would overwrite, ignored files included.
 fn hold(root: &Root, todo: &[(Held, Vec<u8>)], reason: &Reason) -> Result<Kept, TreeError> {
-    let there = |h: &Held| std::fs::symlink_metadata(root.path.as_path().join(&h.path)).is_ok();
-    let ignored = todo.iter().map(|(h, _)| h).filter(|h| there(h)).map(|h| h.path.clone());
-    let extra = Extra { ignored: ignored.collect(), ..Extra::default() };
+    let only: Vec<PathBuf> = todo.iter().map(|(held, _)| held.path.clone()).collect();
+    let found = seed::ignored_files(root, &root.path, &only, Bounds::NONE, &|_| false)?;
+    let extra = Extra { ignored: found.files, only, ..Extra::default() };
     snapshot::before(root, reason, &extra, Bounds::NONE)
 }
 

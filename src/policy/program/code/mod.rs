@@ -202,9 +202,12 @@ fn all(place: &Place<'_>, path: &str) -> Vec<Arg> {
 }
 
 fn argv(call: &Call<'_>, dir: &Dir, words: &[&str]) -> Vec<Effect> {
-    let arg = |word: &&str| match word.contains(HOLE) {
-        true => Arg { pieces: vec![Piece::Any], glob: None },
-        false => Arg::text(*word),
+    let arg = |word: &&str| {
+        if word.contains(HOLE) {
+            Arg { pieces: vec![Piece::Any], glob: None }
+        } else {
+            Arg::text(*word)
+        }
     };
     nested::carried(call, words.iter().map(arg).collect(), dir)
 }

@@ -392,7 +392,14 @@ fn ran(args: &Args<'_>, values: &Values) -> Vec<Act> {
             let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
             Act::Shell(format!("cd {dir} && {}", words.join(" ")))
         }
-        other => other,
+        other @ (Act::Write(_)
+        | Act::Remove(_)
+        | Act::Rename(..)
+        | Act::Move(..)
+        | Act::Copy(..)
+        | Act::Enter(_)
+        | Act::Code(_)
+        | Act::Somewhere) => other,
     };
     run.into_iter().map(there).collect()
 }

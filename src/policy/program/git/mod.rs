@@ -1,7 +1,6 @@
 //! Git's own grammar: what stands before the verb, which work tree and index it means, aliases,
 //! and then the row of the verb. Never asks git; `Site` answers from git's files.
 
-mod bidden;
 mod builtin;
 mod checkout;
 mod clean;
@@ -94,9 +93,7 @@ fn git(call: &Call<'_>) -> Vec<Effect> {
     let Some(verb) = verb.exact() else {
         return vec![call.place.opaque(Why::Program, &call.words())];
     };
-    let mut out = verb_effects(call, &globals, verb, rest, HOPS);
-    out.extend(bidden::effects(call, &globals, verb, rest));
-    out
+    verb_effects(call, &globals, verb, rest, HOPS)
 }
 
 /// A verb called by the name of its own program (`git-filter-repo`).

@@ -39,6 +39,7 @@ fn read_tree(git: &GitCall<'_>) -> Vec<Effect> {
         "aggressive",
         "reset",
         "prefix=",
+        "super-prefix=",
         "u",
         "exclude-per-directory=",
         "i",

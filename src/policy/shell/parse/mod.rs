@@ -92,7 +92,7 @@ impl<'t> Parser<'t> {
     }
 
     fn tick(&mut self) -> Parse<()> {
-        if self.fuel.spend(1) { Ok(()) } else { Err(Why::TooDeep) }
+        if self.fuel.spend(1) { Ok(()) } else { Err(Why::TooLong) }
     }
 
     fn enter(&mut self) -> Parse<()> {

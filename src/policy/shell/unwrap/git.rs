@@ -1,9 +1,9 @@
 //! The places where git runs a command it was given. Everything else about git belongs to the
 //! programs layer, so git itself is always reported too.
 
-use super::instead;
 use super::options::{Spec, scan};
 use super::text::{by_shell, line, values};
+use super::{instead, told};
 use crate::policy::shell::text::Text;
 use crate::policy::shell::walk::{Call, Via, Walker};
 use crate::policy::shell::{Arg, Dir, path};
@@ -26,20 +26,25 @@ pub(super) fn git(walker: &mut Walker<'_>, call: &Call) {
         let Some(value) = value else { continue };
         dir = walker.inside(dir, |walker| walker.directory(value));
     }
-    for (_, value) in found.options.iter().filter(|(name, _)| name == "-c") {
-        let Some((name, text)) = value.as_ref().and_then(|v| v.prefix().split_once('=')) else {
-            continue;
-        };
-        if name.strip_prefix("alias.") == Some(verb)
-            && let Some(text) = text.strip_prefix('!')
+    if verb == "config" {
+        told::learn(walker, args);
+        return;
+    }
+    let told = told::settings(walker, call, &found);
+    let alias = format!("alias.{}", verb.to_lowercase());
+    let bidden = told.iter().rev().find(|(key, _)| *key == alias);
+    walker.inside(dir, |walker| {
+        if let Some(text) = bidden.map(|(_, text)| text.holed())
+            && let Some(text) = text.trim_start().strip_prefix('!')
         {
             let mut text = Text::known(text);
             text.push(" ");
             text.append(&line(args));
-            walker.inside(dir.clone(), |walker| by_shell(walker, call, &text));
+            by_shell(walker, call, &text);
         }
-    }
-    walker.inside(dir, |walker| verbs(walker, verb, args, call));
+        verbs(walker, verb, args, call);
+        told::run(walker, call, &told, verb, args);
+    });
 }
 
 fn verbs(walker: &mut Walker<'_>, verb: &str, args: &[Arg], call: &Call) {
@@ -60,7 +65,6 @@ fn verbs(walker: &mut Walker<'_>, verb: &str, args: &[Arg], call: &Call) {
                 drop(walker.dispatch(instead(call, command), Via::Program));
             }
         }
-        "rebase" => values(walker, args, &["-x", "--exec"], call),
         "filter-branch" => {
             let filters = [
                 "--tree-filter",

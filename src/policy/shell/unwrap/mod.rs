@@ -9,6 +9,7 @@ mod options;
 mod shells;
 mod table;
 mod text;
+mod told;
 mod xargs;
 
 pub(super) use find::found;
@@ -75,5 +76,15 @@ fn applet(walker: &mut Walker<'_>, call: Call) -> Failed {
 
 /// The same call for another program.
 fn instead(call: &Call, argv: &[Arg]) -> Call {
-    Call { argv: argv.to_vec(), hops: call.hops + 1, ..call.clone() }
+    // Spelled out: a copy of the whole call would also copy the words that are left behind.
+    Call {
+        argv: argv.to_vec(),
+        env: call.env.clone(),
+        input: call.input.clone(),
+        stdout: call.stdout.clone(),
+        redirects: call.redirects.clone(),
+        more: call.more,
+        holes: call.holes,
+        hops: call.hops + 1,
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::instead;
 use super::options::{Spec, scan, words};
+use crate::policy::facts::Why;
 use crate::policy::shell::text::Text;
 use crate::policy::shell::walk::{Call, Holes, Input, Via, Walker};
 use crate::policy::shell::{Arg, Piece};
@@ -18,6 +19,8 @@ const PARALLEL: Spec = Spec {
         "jobs", "delay", "timeout", "results", "joblog", "tmpdir", "workdir", "colsep", "arg-file",
     ],
 };
+/// Bytes that operands may put into one argument; the system takes no longer one.
+const LONGEST: usize = 128 * 1024;
 /// Commands that are told apart; more are taken together.
 const RUNS: usize = 64;
 
@@ -105,6 +108,10 @@ pub(super) fn parallel(walker: &mut Walker<'_>, call: &Call) {
     let inner = Call { input: Input::Inherited, holes: Holes::Names, ..call.clone() };
     for operand in spread(&operands) {
         let value = Text::of(&operand).holed();
+        if text.matches('{').count().saturating_mul(value.len()) > LONGEST {
+            walker.unread(Why::TooLong, &text);
+            continue;
+        }
         let line = if command.is_empty() {
             value
         } else if text.contains('{') {
@@ -158,6 +165,13 @@ fn spread(operands: &Operands) -> Vec<Arg> {
 
 /// An argument with the operand in the mark's place.
 pub(super) fn put(arg: &Arg, mark: &str, operand: &Arg) -> Arg {
+    let known = arg.pieces.iter().filter_map(|piece| match piece {
+        Piece::Text(text) => Some(text.matches(mark).count()),
+        Piece::Any | Piece::Fresh => None,
+    });
+    if known.sum::<usize>().saturating_mul(Text::of(operand).size()) > LONGEST {
+        return Text::any().into_arg();
+    }
     let mut text = Text::default();
     for piece in &arg.pieces {
         match piece {

@@ -59,13 +59,8 @@ impl Walker<'_> {
 
     /// Puts a value into a variable, as bash would: what was exported stays exported.
     pub(super) fn assign(&mut self, name: &str, value: Value) {
-        let size = match &value {
-            Value::Scalar(text) => text.size(),
-            Value::List(list) => list.iter().map(Text::size).sum(),
-            Value::Unset | Value::Unknown => 0,
-        };
         // `x=$x$x` doubles: what it costs must double too.
-        let value = if self.afford(1 + size / 8) { value } else { Value::Unknown };
+        let value = if self.afford(1 + 2 * value.weight()) { value } else { Value::Unknown };
         let exported = self.state.exports_all || self.world.var(name).is_some();
         self.state.set(name, value, exported);
     }

@@ -6,6 +6,8 @@ use crate::policy::shell::ast::Part;
 const WORDS: usize = 256;
 /// Opening braces one word may hold: each looks ahead for its end.
 const OPEN: usize = 200;
+/// Pieces that a word with braces may have.
+const SYMBOLS: usize = 4096;
 /// Braces inside braces.
 const DEPTH: usize = 12;
 
@@ -36,7 +38,7 @@ enum Choices<'a> {
 pub(super) fn expand(parts: &[Part]) -> Option<Vec<Symbols<'_>>> {
     let symbols = symbols(parts);
     let open = symbols.iter().filter(|symbol| matches!(symbol, Symbol::Mark('{'))).count();
-    if open > OPEN {
+    if open > OPEN || (open > 0 && symbols.len() > SYMBOLS) {
         return None;
     }
     if open == 0 {

@@ -176,6 +176,7 @@ impl Walker<'_> {
             None => Some(1),
             Some(arg) => arg.exact().and_then(|n| n.parse::<usize>().ok()),
         };
+        self.afford(self.state.weight() / 16);
         self.state.arguments = match (self.state.arguments.take(), count) {
             (Some(all), Some(count)) => Some(all.into_iter().skip(count).collect()),
             _ => None,
@@ -253,7 +254,7 @@ impl Walker<'_> {
 
     /// Control goes elsewhere; what follows is walked all the same, but leads nowhere.
     fn leave(&mut self, builtin: &str, args: &[Arg]) {
-        let here = self.state.clone();
+        let here = self.fork();
         // With a number several loops are left: every one may be the last.
         let loops = if args.is_empty() { 1 } else { self.loops.len() };
         let slots: Vec<&mut Option<State>> = match builtin {

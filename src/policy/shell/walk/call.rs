@@ -16,6 +16,8 @@ use crate::policy::shell::{Arg, Dir, Invocation, Piece, Redirect, Stdin, path};
 /// Bytes of a script that are read.
 const SCRIPT: usize = 64 * 1024;
 
+/// Programs that one text may run.
+const INVOCATIONS: usize = 8192;
 /// Written files that are handed on with one call.
 const WROTE: usize = 16;
 /// Files `make` reads without being told.
@@ -39,6 +41,14 @@ impl Input {
     /// What a pipe carries.
     pub(super) fn from_output(said: Text) -> Self {
         if said.pieces() == [Piece::Any] { Self::Unknown } else { Self::Text(said) }
+    }
+
+    /// Bytes it holds.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => text.size(),
+            Self::Inherited | Self::Unknown | Self::File(_) => 0,
+        }
     }
 
     fn reported(&self) -> Stdin {
@@ -130,7 +140,7 @@ impl Walker<'_> {
         {
             return failed;
         }
-        if self.written_script(&name, &call) {
+        if name.contains('/') && (self.written_script(&call) || self.stored_script(&call)) {
             return None;
         }
         unwrap::unwrap(self, path::base(&name), call, via)
@@ -138,6 +148,7 @@ impl Walker<'_> {
 
     /// Reports a program.
     pub(in crate::policy::shell) fn emit(&mut self, call: &Call) {
+        self.afford(self.state.weight() / 16);
         let mut env = Vec::new();
         for (name, variable) in self.state.variables.iter().filter(|(_, v)| v.exported) {
             match &variable.value {
@@ -147,7 +158,17 @@ impl Walker<'_> {
             }
         }
         env.extend(call.env.iter().cloned());
-        self.afford(env.len());
+        let wrote = self.wrote(call);
+        // What is handed on is copied: a text that names a big one often must not multiply it.
+        let args = env.iter().map(|(_, arg)| arg).chain(&call.argv);
+        let bytes = args.flat_map(|arg| &arg.pieces).map(Piece::size).sum::<usize>()
+            + wrote.iter().filter_map(|(_, text)| text.as_ref()).map(String::len).sum::<usize>()
+            + call.input.size();
+        let many = self.reading.invocations.len() >= INVOCATIONS;
+        let steps = env.len() + call.argv.len() / 8 + bytes / 16;
+        if !self.afford(if many { usize::MAX } else { steps }) {
+            return;
+        }
         self.reading.invocations.push(Invocation {
             argv: call.argv.clone(),
             dir: self.state.dir(),
@@ -155,8 +176,9 @@ impl Walker<'_> {
             stdin: call.input.reported(),
             redirects: call.redirects.clone(),
             more: call.more,
+            quiet: self.muted,
             depth: self.depth,
-            wrote: self.wrote(call),
+            wrote,
         });
         if !self.captures.is_empty() || matches!(call.stdout, Stdout::File(_)) {
             let said = said(self, call);
@@ -179,17 +201,15 @@ impl Walker<'_> {
             Stdout::Away => {}
             Stdout::File(redirect) => {
                 let Some(file) = self.absolute(&redirect.target) else { return };
-                let known = !said.has_holes();
-                let content = match self.files.get(&file) {
-                    Some(Some(before)) if redirect.append => {
-                        let mut all = before.clone();
-                        all.append(said);
-                        known.then_some(all)
+                let affordable = self.afford(said.size() / 16);
+                let known = affordable && !said.has_holes();
+                match self.files.get_mut(&file) {
+                    Some(Some(before)) if redirect.append && known => before.append(said),
+                    _ => {
+                        let content = (known && !redirect.append).then(|| said.clone());
+                        self.files.insert(file, content);
                     }
-                    Some(None) | None if redirect.append => None,
-                    _ => known.then(|| said.clone()),
-                };
-                self.files.insert(file, content);
+                }
             }
         }
     }
@@ -251,33 +271,32 @@ impl Walker<'_> {
         name
     }
 
-    /// `./x.sh`: what the text has just written under that name, or what stands there.
-    fn written_script(&mut self, name: &str, call: &Call) -> bool {
-        if !name.contains('/') {
+    /// `./x.sh` that the text has just written.
+    fn written_script(&mut self, call: &Call) -> bool {
+        let Some(text) = call.argv.first().and_then(|arg| self.written(arg)) else { return false };
+        if !runs_in_shell(&text.holed()).unwrap_or(true) {
             return false;
         }
-        let Some(program) = call.argv.first() else { return false };
-        let arguments = call.argv.get(1..).unwrap_or_default().to_vec();
-        let Some(text) = self.written(program) else {
-            let shell = |text: &String| {
-                let line = text.lines().next().unwrap_or_default();
-                line.starts_with("#!") && line.contains("sh")
-            };
-            let Some(text) = self.stored(program).filter(shell) else { return false };
-            self.emit(call);
-            self.child(call, Text::known(name), Some(arguments), |walker| walker.run_file(&text));
-            return true;
-        };
-        let holed = text.holed();
-        let line = holed.lines().next().unwrap_or_default();
-        if line.starts_with("#!") && !line.contains("sh") {
-            return false;
-        }
-        self.emit(call);
-        self.child(call, Text::known(name), Some(arguments), |walker| {
-            walker.run(&text, Holes::Code);
-        });
+        self.run_script(call, |walker| walker.run(&text, Holes::Code));
         true
+    }
+
+    /// `./x.sh` from the disk, when it says that it is a shell's.
+    fn stored_script(&mut self, call: &Call) -> bool {
+        let Some(text) = call.argv.first().and_then(|arg| self.stored(arg)) else { return false };
+        if runs_in_shell(&text) != Some(true) {
+            return false;
+        }
+        self.run_script(call, |walker| walker.run_file(&text));
+        true
+    }
+
+    /// Runs a script that a call names as its program.
+    fn run_script(&mut self, call: &Call, body: impl FnOnce(&mut Self)) {
+        self.emit(call);
+        let zero = call.argv.first().map_or_else(Text::any, Text::of);
+        let arguments = call.argv.get(1..).unwrap_or_default().to_vec();
+        self.child(call, zero, (!call.more).then_some(arguments), body);
     }
 
     /// Runs something in a program of its own: only the environment is inherited.
@@ -360,6 +379,16 @@ impl Walker<'_> {
         self.state.dirs = dirs;
         result
     }
+}
+
+/// Whether a script's first line names a shell; `None` when it names nothing.
+pub(in crate::policy::shell) fn runs_in_shell(text: &str) -> Option<bool> {
+    let line = text.lines().next()?.strip_prefix("#!")?;
+    let is_shell = |word: &str| {
+        let name = path::base(word).trim_end_matches(|c: char| c.is_ascii_digit());
+        matches!(name, "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "mksh")
+    };
+    Some(line.split_whitespace().any(is_shell))
 }
 
 /// The program's name, when enough of the word is known.

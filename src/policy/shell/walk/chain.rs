@@ -32,7 +32,7 @@ impl Walker<'_> {
 
     /// Joins another way here into the state.
     pub(super) fn merge(&mut self, other: State) {
-        self.afford(other.variables.len());
+        self.afford(other.weight() / 4);
         let mine = std::mem::replace(&mut self.state, other.clone());
         self.state = mine.join(other);
     }
@@ -44,23 +44,23 @@ impl Walker<'_> {
             match link.join {
                 Join::First => failed = self.pipeline(link),
                 Join::And => {
-                    let before = failed.take().unwrap_or_else(|| Box::new(self.state.clone()));
+                    let before = failed.take().unwrap_or_else(|| Box::new(self.fork()));
                     // `cd x && pwd` prints x or nothing anybody uses; elsewhere nothing is sure.
                     let now = if before.dirs == self.state.dirs {
                         self.perhaps(|walker| walker.pipeline(link))
                     } else {
                         self.pipeline(link)
                     };
-                    let now = now.unwrap_or_else(|| Box::new(self.state.clone()));
+                    let now = now.unwrap_or_else(|| Box::new(self.fork()));
                     failed = Some(Box::new(before.join(*now)));
                 }
                 Join::Or => {
-                    let succeeded = self.state.clone();
+                    let succeeded = self.fork();
                     if let Some(failed) = failed.take() {
                         self.state = *failed;
                     }
                     failed = self.perhaps(|walker| walker.pipeline(link));
-                    let now = failed.clone().unwrap_or_else(|| Box::new(self.state.clone()));
+                    let now = failed.clone().unwrap_or_else(|| Box::new(self.fork()));
                     self.merge(succeeded);
                     failed = Some(now);
                 }
@@ -123,14 +123,14 @@ impl Walker<'_> {
     }
 
     fn each_directory(&mut self, command: &Command) -> Failed {
-        let base = self.state.clone();
+        let base = self.fork();
         let mut succeeded: Option<State> = None;
         let mut failed: Option<State> = None;
         for dir in &base.dirs {
             self.state = State { dirs: vec![dir.clone()], ..base.clone() };
             let other = self.perhaps(|walker| walker.one(command));
-            let other = other.map_or_else(|| self.state.clone(), |state| *state);
-            let state = self.state.clone();
+            let other = other.map_or_else(|| self.fork(), |state| *state);
+            let state = self.fork();
             succeeded = Some(match succeeded {
                 Some(all) => all.join(state),
                 None => state,

@@ -60,7 +60,7 @@ impl Walker<'_> {
             }
             Compound::Case { subject, arms } => {
                 self.value(subject);
-                let base = self.state.clone();
+                let base = self.fork();
                 let mut all = base.clone();
                 for arm in arms {
                     for pattern in &arm.patterns {
@@ -69,7 +69,7 @@ impl Walker<'_> {
                     // With `;&` an arm begins where the one before ended.
                     self.merge(base.clone());
                     self.perhaps(|walker| walker.script(&arm.body));
-                    all = all.join(self.state.clone());
+                    all = all.join(self.fork());
                 }
                 self.state = all;
             }
@@ -90,12 +90,12 @@ impl Walker<'_> {
 
     /// Walks a test; the walker's state is then the one after success. Returns the other one.
     fn test(&mut self, test: &Script) -> State {
-        let Some((last, before)) = test.items.split_last() else { return self.state.clone() };
+        let Some((last, before)) = test.items.split_last() else { return self.fork() };
         for item in before {
             self.script_item(item);
         }
         let failed = self.chain(&last.chain);
-        failed.map_or_else(|| self.state.clone(), |failed| *failed)
+        failed.map_or_else(|| self.fork(), |failed| *failed)
     }
 
     fn conditional(&mut self, arms: &[(Script, Script)], otherwise: Option<&Script>) {
@@ -167,7 +167,7 @@ impl Walker<'_> {
         let first = self.reading.invocations.len();
         self.loops.push(Escapes::default());
         for number in 1..=TURNS {
-            let before = self.state.clone();
+            let before = self.fork();
             self.perhaps(&mut turn);
             self.continued();
             self.merge(before.clone());

@@ -8,6 +8,9 @@ use super::state::Value;
 use crate::policy::shell::text::Text;
 use crate::policy::shell::{Arg, Dir, Entry, Piece, path};
 
+/// Longest path the system takes.
+const PATH: usize = 4096;
+
 /// How `..` is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Links {
@@ -47,7 +50,7 @@ impl Walker<'_> {
         }
         match self.through_cdpath(&operand, call) {
             Some(Dir::Unknown) => {
-                let failed = self.state.clone();
+                let failed = self.fork();
                 self.state.back = Some(self.state.dir());
                 self.state.dirs = vec![self.seen(&operand, links), Dir::Unknown];
                 self.state.dirs.dedup();
@@ -127,7 +130,11 @@ impl Walker<'_> {
     /// Changes the directory; returns the state of a failure.
     #[expect(clippy::unnecessary_wraps, reason = "the callers hand it on as it is")]
     fn go(&mut self, dir: Dir) -> Failed {
-        let mut failed = self.state.clone();
+        self.afford(4); // The disk is asked.
+        // No `cd` leads to a longer path: it fails, or links make it another.
+        let endless = matches!(&dir, Dir::At(path) if path.len() > PATH);
+        let dir = if endless { Dir::Unknown } else { dir };
+        let mut failed = self.fork();
         let sure = match &dir {
             Dir::At(path) => self.made.contains(path) || self.world.target(path) == Entry::Dir,
             Dir::Fresh => true,

@@ -3,12 +3,16 @@
 use super::Walker;
 use super::brace::{self, Symbol};
 use super::field::Fields;
+use super::glob::Effort;
 use super::made::Made;
 use super::parameter::Expanded;
 use super::state::Value;
 use crate::policy::shell::ast::{Flow, Part, Quote, Word};
 use crate::policy::shell::text::Text;
 use crate::policy::shell::{Arg, Dir, Piece};
+
+/// Names of a directory that are looked at for one step of fuel.
+const NAMES_A_STEP: usize = 8;
 
 impl Walker<'_> {
     /// The arguments a word becomes.
@@ -33,7 +37,11 @@ impl Walker<'_> {
             let fields = self.fields(&symbols);
             let written = Made { world: self.world, files: &self.files };
             let disk = if self.files.is_empty() { self.world } else { &written };
-            fields.globbed(self.state.path(), disk, &mut args);
+            // One pattern may look at much, but never uses up what the rest needs.
+            let most = usize::try_from(self.fuel.left() / 2).unwrap_or(usize::MAX);
+            let mut effort = Effort { seen: 0, most: most.saturating_mul(NAMES_A_STEP) };
+            fields.globbed(self.state.path(), disk, &mut effort, &mut args);
+            self.afford(effort.seen / NAMES_A_STEP);
         }
         args
     }

@@ -1,6 +1,6 @@
 //! Fields: words while they are split and before they are globbed.
 
-use super::glob::{Globbed, glob};
+use super::glob::{Effort, Globbed, glob};
 use super::pattern::{Glyphs, Pattern};
 use crate::policy::shell::text::Text;
 use crate::policy::shell::{Arg, Piece, World};
@@ -73,11 +73,17 @@ impl Fields {
     }
 
     /// The arguments, patterns expanded against the disk.
-    pub(super) fn globbed(mut self, dir: Option<&str>, world: &dyn World, args: &mut Vec<Arg>) {
+    pub(super) fn globbed(
+        mut self,
+        dir: Option<&str>,
+        world: &dyn World,
+        effort: &mut Effort,
+        args: &mut Vec<Arg>,
+    ) {
         self.end();
         for field in self.done {
             if field.iter().any(|segment| matches!(segment, Segment::Live(t) if may_glob(t))) {
-                expand(&field, dir, world, args);
+                expand(&field, dir, world, effort, args);
             } else {
                 args.push(literal(&field).into_arg());
             }
@@ -101,7 +107,13 @@ fn literal(field: &[Segment]) -> Text {
     text
 }
 
-fn expand(field: &[Segment], dir: Option<&str>, world: &dyn World, args: &mut Vec<Arg>) {
+fn expand(
+    field: &[Segment],
+    dir: Option<&str>,
+    world: &dyn World,
+    effort: &mut Effort,
+    args: &mut Vec<Arg>,
+) {
     let mut glyphs = Glyphs::new();
     let mut known = true;
     for segment in field {
@@ -120,7 +132,7 @@ fn expand(field: &[Segment], dir: Option<&str>, world: &dyn World, args: &mut Ve
     let absolute = matches!(glyphs.first(), Some(('/', _)));
     let dir = if absolute { Some("/") } else { dir };
     let globbed = match dir {
-        Some(dir) if known => glob(&glyphs, dir, world),
+        Some(dir) if known => glob(&glyphs, dir, world, effort),
         _ => Globbed::TooMuch,
     };
     match globbed {

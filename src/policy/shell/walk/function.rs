@@ -34,7 +34,7 @@ impl Walker<'_> {
             return None;
         }
         self.calls.push(key);
-        let outer = State { arguments: self.state.arguments.clone(), ..self.state.clone() };
+        let outer = self.fork();
         self.state.arguments = arguments;
         for (name, value) in &call.env {
             self.state.set(name, Value::Scalar(Text::of(value)), true);
@@ -89,6 +89,7 @@ impl Walker<'_> {
             Value::List(names) => names,
             Value::Scalar(_) | Value::Unset | Value::Unknown => Vec::new(),
         };
+        self.afford(names.len() / 4);
         names.push(Text::known(name));
         self.state.set(LOCALS, Value::List(names), false);
     }

@@ -21,9 +21,18 @@ pub(super) enum Globbed {
     TooMuch,
 }
 
+/// What a search of the disk may still cost, in names looked at.
+#[derive(Debug)]
+pub(super) struct Effort {
+    /// Names seen so far.
+    pub(super) seen: usize,
+    /// Names that may be seen.
+    pub(super) most: usize,
+}
+
 /// Expands a pattern as seen from `dir`.
-pub(super) fn glob(glyphs: &Glyphs, dir: &str, world: &dyn World) -> Globbed {
-    let mut search = Search { world, lists: LISTS };
+pub(super) fn glob(glyphs: &Glyphs, dir: &str, world: &dyn World, effort: &mut Effort) -> Globbed {
+    let mut search = Search { world, lists: LISTS, effort };
     let parts: Vec<Pattern> = glyphs.split(|(c, _)| *c == '/').map(Pattern::new).collect();
     let absolute = matches!(glyphs.first(), Some(('/', _)));
     let (start, parts) = if absolute {
@@ -49,9 +58,16 @@ pub(super) fn glob(glyphs: &Glyphs, dir: &str, world: &dyn World) -> Globbed {
 struct Search<'w> {
     world: &'w dyn World,
     lists: usize,
+    effort: &'w mut Effort,
 }
 
 impl Search<'_> {
+    /// Pays for names that are looked at; `None` when that is too much.
+    fn look(&mut self, names: usize) -> Option<()> {
+        self.effort.seen = self.effort.seen.saturating_add(names);
+        (self.effort.seen <= self.effort.most).then_some(())
+    }
+
     /// What one component makes of one path; `None` when that is too much.
     fn step(
         &mut self,
@@ -61,6 +77,7 @@ impl Search<'_> {
         last: bool,
         next: &mut Vec<String>,
     ) -> Option<()> {
+        self.look(1)?;
         if !part.is_wild() {
             let path = format!("{base}{}", part.literal());
             let full = path::join(dir, &path);
@@ -83,7 +100,9 @@ impl Search<'_> {
             if self.world.target(&here) != Entry::Dir {
                 continue;
             }
-            for name in self.world.list(&here, NAMES)? {
+            let names = self.world.list(&here, NAMES)?;
+            self.look(names.len())?;
+            for name in names {
                 if name.starts_with('.') && !part.names_dot() || !part.matches(&name) {
                     continue;
                 }

@@ -6,6 +6,8 @@ use super::call::{Call, Input};
 use crate::policy::shell::text::Text;
 use crate::policy::shell::{Arg, Entry, Piece, path};
 
+/// Bytes that `sed` may put in front of lines.
+const PREFIXES: usize = 256 * 1024;
 /// Names of a folder that are spelled out.
 const NAMES: usize = 256;
 
@@ -31,8 +33,7 @@ pub(super) fn listed(walker: &Walker<'_>, name: &str, call: &Call) -> Option<Tex
             let here = walker.world.entry(&top) != Entry::Missing;
             here.then(|| below(walker, args.get(at + 1..)?, ends(args)))?
         }
-        ("grep" | "rg", args) => matching(walker, args),
-        ("git", ["grep", args @ ..]) => matching(walker, args),
+        ("grep" | "rg", args) | ("git", ["grep", args @ ..]) => matching(walker, args),
         ("head" | "tail" | "sort" | "uniq" | "tac", _) => passed(&call.input),
         ("sed", [script]) => prefixed(script, &call.input),
         _ => None,
@@ -142,6 +143,11 @@ fn prefixed(script: &str, input: &Input) -> Option<Text> {
     if from != "^" || !flags.is_empty() || parts.next().is_some() || to.contains(['&', '\\']) {
         return None;
     }
-    let lines: String = text.holed().lines().map(|line| format!("{to}{line}\n")).collect();
-    Some(Text::known(&lines))
+    let holed = text.holed();
+    let lines = holed.lines().count();
+    if lines.saturating_mul(to.len()) > PREFIXES {
+        return None;
+    }
+    let prefixed: Vec<&str> = holed.lines().flat_map(|line| [to, line, "\n"]).collect();
+    Some(Text::known(&prefixed.concat()))
 }

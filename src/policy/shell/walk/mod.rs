@@ -20,8 +20,9 @@ mod pattern;
 mod setup;
 mod simple;
 mod state;
+mod told;
 
-pub(super) use call::{Call, Input, Via};
+pub(super) use call::{Call, Input, Via, runs_in_shell};
 pub(super) use chain::Failed;
 pub(super) use pattern::Pattern;
 
@@ -76,6 +77,8 @@ pub(super) struct Walker<'w> {
     files: BTreeMap<String, Option<Text>>,
     /// Directories the text itself made.
     made: BTreeSet<String>,
+    /// Git configuration the text itself set.
+    settings: Vec<(String, Text)>,
     /// Loops under way.
     loops: Vec<Escapes>,
     /// States at `return`, one slot a function.
@@ -93,6 +96,16 @@ pub(super) struct Walker<'w> {
 
 /// Reads a command text.
 pub(super) fn read(text: &str, dir: &str, world: &dyn World) -> Reading {
+    walked(text, dir, world).reading
+}
+
+/// Steps that a command text takes.
+#[cfg(test)]
+pub(super) fn steps(text: &str, dir: &str, world: &dyn World) -> u64 {
+    Fuel::of(text).left() - walked(text, dir, world).fuel.left()
+}
+
+fn walked<'w>(text: &str, dir: &str, world: &'w dyn World) -> Walker<'w> {
     let text = outside(text);
     let mut walker = Walker {
         world,
@@ -103,6 +116,7 @@ pub(super) fn read(text: &str, dir: &str, world: &dyn World) -> Reading {
         captures: Vec::new(),
         files: BTreeMap::new(),
         made: BTreeSet::new(),
+        settings: Vec::new(),
         loops: Vec::new(),
         returns: Vec::new(),
         calls: Vec::new(),
@@ -114,7 +128,7 @@ pub(super) fn read(text: &str, dir: &str, world: &dyn World) -> Reading {
     };
     walker.source(&text);
     walker.traps();
-    walker.reading
+    walker
 }
 
 impl Walker<'_> {
@@ -145,16 +159,27 @@ impl Walker<'_> {
         self.depth -= 1;
     }
 
-    /// Runs the content of a file.
+    /// Runs the content of a file from the disk, on an allowance of its own.
     pub(super) fn run_file(&mut self, content: &str) {
+        let own = self.fuel.aside(content);
+        let fuel = std::mem::replace(&mut self.fuel, own);
         let muted = std::mem::replace(&mut self.muted, true);
         self.run(&Text::known(&outside(content)), Holes::Names);
         self.muted = muted;
+        let rest = std::mem::replace(&mut self.fuel, fuel);
+        self.fuel.take_back(&rest);
+    }
+
+    /// A copy of the memory as it is. Paid for by what it holds: whoever changes one of two copies
+    /// must take its maps apart first.
+    fn fork(&mut self) -> State {
+        self.afford(self.state.weight() / 4);
+        self.state.clone()
     }
 
     /// Runs something in a shell of its own: what it changes ends with it.
     pub(super) fn apart(&mut self, body: impl FnOnce(&mut Self)) {
-        let state = self.state.clone();
+        let state = self.fork();
         let loops = std::mem::take(&mut self.loops);
         let returns = std::mem::take(&mut self.returns);
         self.state.traps.clear();
@@ -221,10 +246,9 @@ impl Walker<'_> {
     /// Spends fuel; says once that the text was too much.
     fn afford(&mut self, steps: usize) -> bool {
         let enough = self.fuel.spend(steps);
-        if !enough && !self.starved {
+        if !enough && !self.starved && !self.muted {
             self.starved = true;
-            self.muted = false;
-            self.unread(Why::TooDeep, "");
+            self.unread(Why::TooLong, "");
         }
         enough
     }

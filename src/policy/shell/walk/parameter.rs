@@ -27,6 +27,26 @@ impl Expanded {
     fn any() -> Self {
         Self::Scalar(Text::any())
     }
+
+    /// How much a copy of it costs.
+    fn weight(&self) -> usize {
+        let texts = match self {
+            Self::Scalar(text) => std::slice::from_ref(text),
+            Self::List(list) => list.as_slice(),
+            Self::Nothing => &[],
+        };
+        texts.iter().map(|text| text.size() / 16).sum()
+    }
+
+    /// What it costs to try a pattern at every place of it.
+    fn tries(&self) -> usize {
+        let square = |text: &Text| text.size().min(VALUE).pow(2) / 64;
+        match self {
+            Self::Scalar(text) => square(text),
+            Self::List(list) => list.iter().map(square).sum(),
+            Self::Nothing => 0,
+        }
+    }
 }
 
 impl Walker<'_> {
@@ -102,6 +122,7 @@ impl Walker<'_> {
     fn element(&mut self, parameter: &Parameter, subscript: &Word, quote: Quote) -> Expanded {
         let at = self.value(subscript);
         let value = self.variable(&parameter.name);
+        self.afford(value.weight());
         match (at.exact(), value) {
             (Some("*"), Value::List(list)) if quote == Quote::Quoted => {
                 Expanded::Scalar(self.starred(&list))
@@ -123,6 +144,7 @@ impl Walker<'_> {
             Some(subscript) => self.element(parameter, subscript, quote),
             None => self.parameter_value(&parameter.name, quote),
         };
+        self.afford(before.weight());
         if parameter.action == Action::Value {
             return before;
         }
@@ -144,6 +166,9 @@ impl Walker<'_> {
                 Some(false) => Expanded::Scalar(Text::default()),
                 None => Expanded::any(),
             },
+            Action::CutFront(_) | Action::CutBack(_) if !self.afford(before.tries()) => {
+                Expanded::any()
+            }
             Action::CutFront(reach) => {
                 let pattern = self.pattern(&parameter.word);
                 each(before, |text| cut_front(text, pattern.as_ref(), reach))

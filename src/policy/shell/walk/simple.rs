@@ -16,7 +16,7 @@ impl Walker<'_> {
         let alias = self.alias(simple);
         let argv = self.argv(&simple.words);
         let bytes: usize = argv.iter().flat_map(|arg| &arg.pieces).map(Piece::size).sum();
-        if !self.afford(argv.len() + bytes / 16) {
+        if !self.afford(argv.len() + (bytes + self.input.size()) / 16) {
             return None;
         }
         let mut call = Call { argv, input: self.input.clone(), ..Call::default() };
@@ -43,7 +43,7 @@ impl Walker<'_> {
             // A shell that is not interactive does not expand aliases: both ways are walked.
             let mut expanded = call.clone();
             expanded.argv.splice(..1, words);
-            let base = self.state.clone();
+            let base = self.fork();
             self.perhaps(|walker| drop(walker.dispatch(expanded, Via::Shell)));
             let aliased = std::mem::replace(&mut self.state, base);
             let failed = self.perhaps(|walker| walker.dispatch(call, Via::Shell));
@@ -88,6 +88,7 @@ impl Walker<'_> {
     fn alias(&mut self, simple: &Simple) -> Option<Vec<Arg>> {
         let Some(Argument::Word(word)) = simple.words.first() else { return None };
         let text = self.state.aliases.get(word.as_bare()?)?.clone();
+        self.afford(text.size() / 16);
         let parsed = parse(&text.holed(), &mut self.fuel);
         if let [item] = parsed.script.items.as_slice()
             && let [link] = item.chain.as_slice()

@@ -24,6 +24,17 @@ pub(super) enum Value {
     Unknown,
 }
 
+impl Value {
+    /// How much a copy of it costs.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Self::Scalar(text) => text.size() / 16,
+            Self::List(list) => list.iter().map(|text| 1 + text.size() / 16).sum(),
+            Self::Unset | Self::Unknown => 0,
+        }
+    }
+}
+
 /// A variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Variable {
@@ -85,6 +96,14 @@ impl State {
             exports_all: false,
             dead: false,
         }
+    }
+
+    /// How much a copy of it may cost.
+    pub(super) fn weight(&self) -> usize {
+        let names = self.variables.len() + self.twisted.len();
+        let maps = names + self.functions.len() + self.aliases.len();
+        let texts = self.arguments.iter().flatten().chain(&self.traps);
+        maps + self.stack.len() + texts.map(|text| 1 + text.size() / 16).sum::<usize>()
     }
 
     /// The directory; commands are walked with one at a time.
