@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::input::{Payload, PayloadError};
