@@ -174,16 +174,16 @@ fn the_pages_install_command_works_in_an_empty_home() {
     let tools = Path::new(env!("CARGO")).parent().unwrap().display();
     // The same but for speed: unoptimised, from what was fetched for this very build, and kept
     // apart from the program that the other tests run.
-    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomer");
-    let (compile, wire) = INSTALL.split_once(" && ").unwrap();
-    let compile = compile.replace("cargo install", "cargo install --debug --quiet");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomer");
+    let (build, wire) = INSTALL.split_once(" && ").unwrap();
+    let build = build.replace("cargo install", "cargo install --debug --quiet");
     let search = format!("{tools}:{}:{}", machine.home.join("bin").display(), machine.path());
     let mut shell = machine.command("sh");
-    shell.args(["-c", &compile]).current_dir(root).env("PATH", &search);
+    shell.args(["-c", &build]).current_dir(root).env("PATH", &search);
     shell.env("CARGO_HOME", cargo_home).env("CARGO_INSTALL_ROOT", &machine.home);
-    shell.env("CARGO_TARGET_DIR", built).env("CARGO_NET_OFFLINE", "true");
-    let built: Reply = shell.env("CARGO_PROFILE_DEV_DEBUG", "0").output().unwrap().into();
-    assert_eq!(built.code, Some(0), "{built:?}");
+    shell.env("CARGO_TARGET_DIR", folder).env("CARGO_NET_OFFLINE", "true");
+    let made: Reply = shell.env("CARGO_PROFILE_DEV_DEBUG", "0").output().unwrap().into();
+    assert_eq!(made.code, Some(0), "{made:?}");
     let line = format!("PATH='{search}'; {wire}");
     let done = machine.operator_with("sh", &["-c", &line]);
     assert_eq!(done.code, Some(0), "{done:?}");

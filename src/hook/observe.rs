@@ -73,20 +73,12 @@ pub fn effects(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, Payloa
     }
 }
 
-/// A tool's input, when it has one.
-pub(super) fn parse<'p, T: Deserialize<'p>>(
-    input: Option<&'p RawValue>,
-) -> Result<Option<T>, PayloadError> {
+fn parse<'p, T: Deserialize<'p>>(input: Option<&'p RawValue>) -> Result<Option<T>, PayloadError> {
     input.map(|raw| serde_json::from_str(raw.get()).map_err(PayloadError::Json)).transpose()
 }
 
 /// A path of a tool's input: relative ones stand on the event's directory, `~` is the user's home.
-pub(super) fn path(
-    payload: &Payload<'_>,
-    text: &str,
-    disk: &Disk,
-    follow: Follow,
-) -> Option<AbsPath> {
+fn path(payload: &Payload<'_>, text: &str, disk: &Disk, follow: Follow) -> Option<AbsPath> {
     if text.is_empty() {
         return None;
     }

@@ -31,7 +31,7 @@ pub fn repository(places: &Places, common: &AbsPath) -> Result<Lock, TreeError> 
 
 /// Orders landings on a repository's branches.
 pub fn landing(places: &Places, common: &AbsPath) -> Result<Lock, TreeError> {
-    wait(places, &format!("land-{}", tag(common)), &format!("landing in {common}"), WAIT)
+    wait(places, &format!("land-{}", tag(common)), &format!("landing in {common}"), TURN)
 }
 
 /// Says whether somebody fills or removes this tree right now. Looks for a moment: a process that
@@ -72,6 +72,10 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// Longer than a process takes to begin, shorter than anybody notices.
 const MOMENT: Duration = Duration::from_millis(200);
+
+/// How long a turn to land is waited for: eight sessions that land at once on a busy machine take
+/// longer than half a minute, and whoever is turned away has to be asked again by somebody.
+const TURN: Duration = Duration::from_mins(3);
 
 /// How long octo's own work on a repository is waited for.
 pub const WAIT: Duration = Duration::from_secs(30);

@@ -32,6 +32,8 @@ use crate::policy::verdict::{Note, What};
 pub const PATIENCE: Duration = Duration::from_millis(2500);
 /// How long an operator's command waits.
 pub const OPERATOR_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a writer waits for readers that opened the table and are not let run.
+const READERS: Duration = Duration::from_secs(2);
 /// Longest pause between two tries for the lock.
 const LONGEST_PAUSE: Duration = Duration::from_micros(1500);
 
@@ -301,7 +303,7 @@ fn has_journals(home: &Home) -> bool {
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StateError> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let conn = Connection::open_with_flags(path, flags)?;
-    conn.busy_timeout(Duration::from_millis(200))?;
+    conn.busy_timeout(READERS)?;
     conn.execute_batch(
         "PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY;
          PRAGMA cell_size_check=ON;",
