@@ -521,7 +521,7 @@ fn operands_that_are_not_known_are_marked() {
     says("ls lib | xargs -n1 rm -f", &["rm -f core.rs", "rm -f util.rs"]);
     says("git ls-files docs | head -3 | xargs rm", &["git ls-files docs", "head -3", "rm docs/?"]);
     says("grep -rl x docs | xargs rm", &["grep -rl x docs", "rm docs/?"]);
-    says("ls docs | sed 's|^|docs/|' | xargs rm", &["rm docs/a.md"]);
+    says("ls docs | sed 's|^|docs/|' | xargs rm", &["sed s|^|docs/|", "rm docs/a.md"]);
     says("git ls-files '*.md' | xargs rm", &["git ls-files *.md", "rm ..."]);
 }
 
