@@ -6,6 +6,7 @@ mod imports;
 mod lex;
 mod printed;
 mod rules;
+mod running;
 mod somewhere;
 mod values;
 
