@@ -11,7 +11,7 @@ mod settings;
 mod tighten;
 
 pub use layer::{Layer, Placed, Problem, Value, parse};
-pub use render::{commented_default, describe, schema};
+pub use render::{commented_default, describe, schema, wrap};
 pub use rows::{Kind, Project, ROWS, Row};
 pub use settings::{
     Base, Fence, Isolation, Land, Retention, Settings, Subagents, Worktree, WorktreePlace,

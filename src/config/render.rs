@@ -102,11 +102,13 @@ fn project(row: &Row) -> &'static str {
     }
 }
 
-fn wrap(text: &str, width: usize) -> Vec<String> {
+/// A paragraph as lines of at most so many characters, where its words allow.
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.len() + word.len() < width => {
+            Some(line) if line.chars().count() + word.chars().count() < width => {
                 line.push(' ');
                 line.push_str(word);
             }

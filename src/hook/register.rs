@@ -85,31 +85,19 @@ fn begin(
     let (client, vouched) = client_of(session);
     let kind = if session.is_some() { Kind::Agent } else { Kind::Session };
     let row = ProcessRow {
-        pid: pid.clone(),
-        parent,
-        session: actor.session.clone(),
         kind,
+        parent,
         agent_type,
         cwd: context.cwd.as_ref().map(|c| c.key().into_owned()),
         root: context.root.as_ref().map(|r| r.path.clone()),
         transcript: context.payload.transcript_path.as_deref().map(str::to_owned),
         client,
         vouched,
-        place: tx.place().clone(),
-        state: State::Open,
-        reason: None,
-        heir: None,
         mode: context.payload.permission_mode.as_deref().map(str::to_owned),
         started: context.now.tick,
         started_unix: context.now.unix,
         seen: context.now.tick,
-        background: false,
-        denials: 0,
-        last_denied: None,
-        in_a_row: 0,
-        last_call: None,
-        waits_for: None,
-        turn: 0,
+        ..ProcessRow::begun(tx, pid.clone(), actor.session.clone())
     };
     tx.put_process(&row)?;
     journal_start(tx, &row);

@@ -10,7 +10,7 @@ use clap::CommandFactory;
 use super::cli::Cli;
 use super::error::CODES;
 use crate::applet::{Always, OnError, WIRES};
-use crate::config::{ROWS, describe};
+use crate::config::{ROWS, describe, wrap};
 use crate::kernel::home::Home;
 use crate::policy::rules::{GUARDS, RULES};
 use crate::policy::verdict::What;
@@ -304,20 +304,6 @@ pub fn page() -> String {
 fn roff(text: &str) -> String {
     let safe = text.replace('\\', "\\e").replace('-', "\\-");
     if safe.starts_with(['.', '\'']) { format!("\\&{safe}") } else { safe }
-}
-
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            Some(_) | None => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

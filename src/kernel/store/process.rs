@@ -81,6 +81,41 @@ pub struct ProcessRow {
     pub turn: u64,
 }
 
+impl ProcessRow {
+    /// A process that begins now, here, and of which nothing more is known.
+    #[must_use]
+    pub fn begun(tx: &Tx<'_>, pid: Pid, session: Pid) -> Self {
+        let now = tx.now();
+        Self {
+            kind: if pid == session { Kind::Session } else { Kind::Agent },
+            pid,
+            parent: None,
+            session,
+            agent_type: None,
+            cwd: None,
+            root: None,
+            transcript: None,
+            client: None,
+            vouched: Vouched::No,
+            place: tx.place().clone(),
+            state: State::Open,
+            reason: None,
+            heir: None,
+            mode: None,
+            started: now.tick,
+            started_unix: now.unix,
+            seen: now.tick,
+            background: false,
+            denials: 0,
+            last_denied: None,
+            in_a_row: 0,
+            last_call: None,
+            waits_for: None,
+            turn: 0,
+        }
+    }
+}
+
 const COLUMNS: &str = "pid, parent, session, kind, type, cwd, root, transcript, client_pid, \
      client_start, machine, boot, namespace, state, reason, heir, mode, started, started_unix, \
      seen, background, denials, last_denied, in_a_row, last_call, vouched, waits_for, turn";

@@ -11,13 +11,12 @@ use crate::kernel::clock::{self, Now};
 use crate::kernel::home::Home;
 use crate::kernel::log;
 use crate::kernel::store::{
-    CustodyRow, Identity, Kernel, LaneRow, OPERATOR_PATIENCE, ProcessRow, State, Tx, Vouched,
+    CustodyRow, Identity, Kernel, LaneRow, OPERATOR_PATIENCE, ProcessRow, State, Tx,
 };
 use crate::operator::context::Context;
 use crate::operator::error::{Done, OperatorError, Trouble};
 use crate::operator::person::name;
 use crate::operator::prune;
-use crate::policy::facts::Kind;
 use crate::policy::lane::{AbsPath, Pid, Tick};
 use crate::policy::verdict::{Note, What};
 use crate::worktree::engine::Engine;
@@ -196,30 +195,11 @@ fn process(tx: &Tx<'_>, pid: &str, life: &Life, started: Tick) -> Option<Process
     let session = life.session.as_deref().and_then(Pid::new).unwrap_or_else(|| pid.clone());
     Some(ProcessRow {
         parent: life.parent.as_deref().and_then(Pid::new),
-        kind: if session == pid { Kind::Session } else { Kind::Agent },
-        session,
         agent_type: life.agent_type.clone(),
-        cwd: None,
-        root: None,
-        transcript: None,
-        client: None,
-        vouched: Vouched::No,
-        place: tx.place().clone(),
         state: if life.ended { State::Ended } else { State::Open },
-        reason: None,
-        heir: None,
-        mode: None,
         started,
         started_unix: life.at,
-        seen: tx.now().tick,
-        background: false,
-        denials: 0,
-        last_denied: None,
-        in_a_row: 0,
-        last_call: None,
-        waits_for: None,
-        turn: 0,
-        pid,
+        ..ProcessRow::begun(tx, pid, session)
     })
 }
 
