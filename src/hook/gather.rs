@@ -383,28 +383,15 @@ pub fn still(effects: &[Effect], context: &Context<'_>, disk: &Disk) -> Facts {
             None => add(context.root.clone()),
         }
     }
-    let loose: Vec<AbsPath> = effects
-        .iter()
-        .filter_map(|effect| match effect {
-            Effect::Write { path } | Effect::Remove { path } | Effect::Check { path } => Some(path),
-            Effect::Meta { .. }
-            | Effect::Stage { .. }
-            | Effect::Unstage { .. }
-            | Effect::Commit { .. }
-            | Effect::Tree { .. }
-            | Effect::Pathspec { .. }
-            | Effect::Untracked { .. }
-            | Effect::Head { .. }
-            | Effect::Sequencer { .. }
-            | Effect::Stash { .. }
-            | Effect::Branch { .. }
-            | Effect::Worktree { .. }
-            | Effect::Operator(_)
-            | Effect::Opaque { .. } => None,
-        })
-        .filter(|path| super::loose::is_loose(path, facts.root_of(path), context.home.user()))
-        .cloned()
-        .collect();
+    let loose: Vec<AbsPath> =
+        effects
+            .iter()
+            .filter_map(|effect| {
+                if let Effect::Check { path } = effect { Some(path) } else { effect.changed() }
+            })
+            .filter(|path| super::loose::is_loose(path, facts.root_of(path), context.home.user()))
+            .cloned()
+            .collect();
     facts.loose = loose;
     facts
 }

@@ -2,6 +2,7 @@
 //! paths that are spelled out or stand in a variable of the same text. A path the program computes
 //! is bounded by what the text names; what it changed all the same is seen after the call.
 
+mod calls;
 mod imports;
 mod lex;
 mod printed;
