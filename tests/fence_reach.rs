@@ -544,7 +544,9 @@ fn signals_reach_the_command_once_and_its_end_is_the_callers() {
     running.go_on();
     assert_eq!(running.says(), "1");
     assert_eq!(running.ends().0, Some(4));
-    let mut running = Running::start(&scratch, "echo ready; exec sleep 60");
+    // bash itself, caught between its words and its exec, would say 130 and exit.
+    let text = r#"exec perl -e '$| = 1; print "ready\n"; sleep 60'"#;
+    let mut running = Running::start(&scratch, text);
     assert_eq!(running.says(), "ready");
     run(Command::new("kill").args(["-INT", &running.child.id().to_string()]));
     let ended = running.child.wait().unwrap();

@@ -515,6 +515,8 @@ fn find_runs_its_commands_on_what_it_finds() {
 #[test]
 fn operands_that_are_not_known_are_marked() {
     says("cat list | xargs rm", &["rm ..."]);
+    // A shell that reads its script from standard input shares it with what it runs.
+    says("sh <<E\nxargs rm\nlib\nE", &["rm ...", "lib"]);
     says("xargs rm < /list", &["rm lib/core.rs"]);
     says("git ls-files | xargs -I{} rm {}", &["git ls-files", "rm ?"]);
     says("ls -l | xargs -n1 rm -f", &["rm -f ..."]);

@@ -91,7 +91,8 @@ fn stdin(walker: &mut Walker<'_>, name: &str, call: &Call, arguments: Option<Vec
     let zero = Text::known(name);
     match &call.input {
         Input::Text(text) => walker.child(call, zero, arguments, |walker| {
-            walker.input = Input::Inherited;
+            // What it runs reads on where the shell is in its script: `xargs rm` takes the rest.
+            walker.input = Input::Unknown;
             walker.run(text, Holes::Code);
         }),
         Input::Unknown => {
