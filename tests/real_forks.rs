@@ -258,3 +258,40 @@ fn the_brain_is_read_only_for_a_newcomer_while_anybody_lives() {
         a.finish().well();
     });
 }
+
+#[test]
+fn a_session_of_an_arm_works_in_its_tree_and_in_no_other_arm() {
+    on_every_client(|client| {
+        let machine = Machine::new();
+        let place = machine.home.join("other-arm");
+        let other = Repo::make(&place, &machine.home, &[("x.txt", "x\n")]);
+        let (x, fresh) = (other.at("x.txt"), other.at("fresh.txt"));
+        let company = machine.home.join(".claude/company/config");
+        fs::create_dir_all(&company).unwrap();
+        let arms = json!({ "app": "proj/app", "other": "other-arm" });
+        fs::write(company.join("arms-paths.json"), arms.to_string()).unwrap();
+        let office = Office::on(machine, client, |repo| {
+            let steps = [
+                vec![write(repo.at("own.txt"), "of B\n")],
+                vec![Step::From(writes_there)],
+                vec![write(&fresh, "of B\n")],
+                vec![bash(&format!("echo B >> {}", x.display()))],
+            ];
+            vec![first(repo), script("b", steps)]
+        });
+        let a = office.session("a");
+        office.api.reached("a goes on");
+        let b = office.launch("b").mode(Mode::Bypass).args(&ALLOWED).finish();
+        b.well();
+        let heard = office.api.heard("b");
+        heard.refused(0, &["octo: denied [shared.", "/.octorato/arm/app/"]);
+        heard.ran(1);
+        // The second call of that step reads; then come the two that cross over.
+        for call in 3..=4 {
+            heard.refused(call, &["octo: denied [arm.cross]", "other-arm"]);
+        }
+        assert_eq!(other.status(), [""; 0]);
+        office.api.open("a goes on");
+        a.finish().well();
+    });
+}
