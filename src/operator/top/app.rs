@@ -84,6 +84,8 @@ pub(super) struct App {
     pub(super) rows: Vec<Process>,
     /// The latest picture whole.
     pub(super) picture: Snapshot,
+    /// Free megabytes where worktrees are made.
+    pub(super) free_mb: u64,
     /// Refusals, newest first.
     pub(super) denials: Vec<Entry>,
     /// The process the cursor is on.
@@ -108,6 +110,7 @@ impl App {
             color,
             rows: Vec::new(),
             picture: Snapshot::default(),
+            free_mb: 0,
             denials: Vec::new(),
             selected: 0,
             mode: Mode::Browse,

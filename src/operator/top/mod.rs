@@ -19,8 +19,9 @@ use super::screen::{Color, Screen, Voice};
 use crate::journal::{self, Entry};
 use crate::kernel::home::Home;
 use crate::kernel::log;
-use crate::policy::lane::Pid;
+use crate::policy::lane::{AbsPath, Pid};
 use crate::policy::verdict::What;
+use crate::worktree::facts;
 use app::{Action, App};
 
 /// How often the table is looked at.
@@ -105,6 +106,8 @@ fn refresh(app: &mut App, home: &Home, context: &Context) {
         Ok(picture) => {
             let denials = denials(home, &picture);
             app.update(picture, denials);
+            app.free_mb =
+                AbsPath::new(&context.home).map_or(0, |home| facts::free_bytes(&home) >> 20);
         }
         Err(why) => app.say(why.message),
     }

@@ -59,6 +59,7 @@ fn header(app: &App) -> Paragraph<'static> {
             "  {sessions} sessions  {agents} agents  {lanes} lanes  {denied} denied  by {}",
             app.sort.word()
         )),
+        Span::raw(format!("  {} GB free", app.free_mb >> 10)),
     ];
     if let Some(pause) = app.picture.off.first() {
         let left = age(pause.until.saturating_sub(app.picture.at));
@@ -238,8 +239,10 @@ mod tests {
     fn a_small_terminal_shows_everything_that_matters() {
         let mut app = app();
         app.selected = 1;
+        app.free_mb = 7 << 10;
         let text = screen(&app, 80, 24);
         for piece in [
+            "7 GB free",
             "octo  2 sessions  1 agents  2 lanes  2 denied",
             "3f2a91c0",
             "└ a1b2c3d4",
