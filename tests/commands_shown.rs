@@ -50,6 +50,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("cargo deny --config .deny.toml check", ".ci/run", "cargo deny --config .deny.toml check"),
     ("cargo bench --bench process", ".justfile", "cargo bench --bench process"),
     ("cargo bench --bench fence", "Cargo.toml", "name = \"fence\""),
+    ("cargo bench --bench worktree", "Cargo.toml", "name = \"worktree\""),
     ("cargo doc --open", ".ci/run", "cargo doc"),
 ];
 
