@@ -63,6 +63,11 @@
 //!   until they lapse, because two machines made from one image look alike.
 //! * A journal is a row of segments, and each begins with what its process holds: old ones can go
 //!   while the session lives, and a program that knows no segments still reads and repairs.
+//! * The program is entered as C enters it (`program!` in [`shield`]): Rust's own start prepares
+//!   what the shield prepares better, and every hook would pay for both.
+//! * A journal goes on in segments, each of which says again what is held, so that old ones can be
+//!   let go while a session lives.
+//! * A person's bytes under an agent's first write are kept like an agent's.
 //! * Paths are compared as text in the table; bytes that are no UTF-8 fold together, which can
 //!   only make a verdict stricter.
 
