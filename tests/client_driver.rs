@@ -11,7 +11,7 @@ use crate::support::api::Api;
 use crate::support::client::{Client, Launch, Mode, Pin};
 use crate::support::eventually;
 use crate::support::machine::Machine;
-use crate::support::script::{agent_waited_for, bash, gate, prompt, say, script, write};
+use crate::support::script::{agent_waited_for, bash, gate, say, script, write};
 use crate::support::terminal::{ACCEPT_EDITS, Terminal};
 
 /// Puts a recorder in the hook's place that keeps every payload, one a line.
@@ -128,7 +128,7 @@ fn escape_during_a_subagent_is_seen_by_nobody() {
         let Some(screen) = opened else {
             return;
         };
-        screen.line(&prompt("parent"));
+        screen.follows(&api, "parent");
         api.reached("long");
         screen.keys(&["Escape"]);
         screen.shows("Interrupted");
@@ -138,7 +138,6 @@ fn escape_during_a_subagent_is_seen_by_nobody() {
             let cleared = |event: &Value| event["source"] == "clear";
             events(&log).iter().any(cleared).then_some(())
         });
-        screen.line(&prompt("after"));
-        eventually("the prompt after /clear", || (api.heard("after").requests() > 0).then_some(()));
+        screen.follows(&api, "after");
     }
 }

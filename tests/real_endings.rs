@@ -3,9 +3,7 @@
 
 use crate::support::client::{Client, Mode};
 use crate::support::office::{Office, on_every_client};
-use crate::support::script::{
-    agent_waited_for, bash, edit, gate, prompt, read, say, script, write,
-};
+use crate::support::script::{agent_waited_for, bash, edit, gate, read, say, script, write};
 use crate::support::terminal::{ACCEPT_EDITS, Terminal};
 
 #[test]
@@ -43,7 +41,7 @@ fn escape_during_a_subagent_leaves_its_work_to_the_parent() {
         else {
             return;
         };
-        screen.line(&prompt("parent"));
+        screen.follows(api, "parent");
         api.reached("long");
         screen.keys(&["Escape"]);
         screen.shows("Interrupted");
@@ -117,16 +115,19 @@ fn clear_hands_the_work_to_the_next_id() {
         else {
             return;
         };
-        screen.line(&prompt("first"));
+        screen.follows(api, "first");
         api.finished("first");
         screen.line("/clear");
+        // A busy client takes the first Enter for choosing from its list of commands only.
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        screen.keys(&["Enter"]);
         screen.gone("by the first");
         office.finished("reset");
         for refused in 0..2 {
             api.heard("reset").refused(refused, &["octo: denied ["]);
         }
         assert_eq!(repo.content("a.txt").unwrap(), "by the first\n");
-        screen.line(&prompt("second"));
+        screen.follows(api, "second");
         api.finished("second");
         for call in 0..3 {
             api.heard("second").ran(call);

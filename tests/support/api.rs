@@ -94,6 +94,11 @@ impl Api {
         });
     }
 
+    /// Whether the model of this script was asked anything yet.
+    pub(crate) fn asked(&self, script: &str) -> bool {
+        self.stage.lock().requests.iter().any(|request| request.script == script)
+    }
+
     /// Opens a gate for good.
     pub(crate) fn open(&self, gate: &str) {
         self.stage.lock().open.push(gate.to_owned());

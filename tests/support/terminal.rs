@@ -12,11 +12,15 @@ use serde_json::json;
 use super::api::Api;
 use super::client::{API_KEY, Client, settings_of_environment, skip};
 use super::machine::Machine;
+use super::script::prompt;
 use super::{PATIENCE, eventually};
 
 /// Arguments for a client that edits and runs commands unasked, but is not in bypass mode.
 pub(crate) const ACCEPT_EDITS: [&str; 4] =
     ["--permission-mode", "acceptEdits", "--allowedTools", "Bash"];
+
+/// After so long without a question to the model, Enter is pressed again.
+const AGAIN: Duration = Duration::from_secs(5);
 
 /// An interactive client in a terminal.
 pub(crate) struct Terminal {
@@ -61,6 +65,20 @@ impl Terminal {
         let tail: String = text.chars().take(30).collect();
         self.shows(&tail);
         self.keys(&["Enter"]);
+    }
+
+    /// Has the client follow a script. A busy client takes an Enter now and then for a part of the
+    /// text: it is pressed again until the model is asked.
+    pub(crate) fn follows(&self, api: &Api, script: &str) {
+        self.line(&prompt(script));
+        let mut pressed = Instant::now();
+        eventually(&format!("{script} to begin"), || {
+            if pressed.elapsed() > AGAIN {
+                self.keys(&["Enter"]);
+                pressed = Instant::now();
+            }
+            api.asked(script).then_some(())
+        });
     }
 
     /// Presses keys by their tmux names.
