@@ -161,7 +161,7 @@ fn files() -> Chapter {
 
 fn journal() -> Chapter {
     let name = |what: What| serde_json::to_string(&what).unwrap_or_default().replace('"', "");
-    let rows = KINDS.iter().map(|what| row(name(*what), meaning(*what))).collect();
+    let rows = What::ALL.iter().map(|what| row(name(*what), meaning(*what))).collect();
     let intro =
         "The kinds of lines in the record. octo replay shows them, --verify proves their chain.";
     Chapter { title: "Record", intro, rows }
@@ -171,24 +171,6 @@ fn codes() -> Chapter {
     let rows = CODES.iter().map(|(code, text)| row(code.to_string(), format!("{text}."))).collect();
     Chapter { title: "Exit codes", intro: "The same for every command, hook and applet.", rows }
 }
-
-/// Every kind of line.
-const KINDS: &[What] = &[
-    What::Start,
-    What::Tool,
-    What::Claim,
-    What::Confirm,
-    What::Release,
-    What::Expire,
-    What::Clean,
-    What::Deny,
-    What::Override,
-    What::Drift,
-    What::Keep,
-    What::Fork,
-    What::Notice,
-    What::Exit,
-];
 
 fn meaning(what: What) -> &'static str {
     match what {

@@ -85,6 +85,26 @@ pub enum What {
     Exit,
 }
 
+impl What {
+    /// Every kind, in the order above.
+    pub const ALL: &[Self] = &[
+        Self::Start,
+        Self::Tool,
+        Self::Claim,
+        Self::Confirm,
+        Self::Release,
+        Self::Expire,
+        Self::Clean,
+        Self::Deny,
+        Self::Override,
+        Self::Drift,
+        Self::Keep,
+        Self::Fork,
+        Self::Notice,
+        Self::Exit,
+    ];
+}
+
 /// The details of a journal line; absent ones are not written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Note {

@@ -3,14 +3,12 @@
 //! test says so, so a race is staged and not hoped for. Every request is kept to be asserted on.
 
 use std::collections::HashMap;
-use std::io::{self, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use octo::operator::doctor::client::http;
-use octo::operator::doctor::client::model::events;
+use octo::operator::doctor::client::model;
 use serde_json::{Value, json};
 
 use super::PATIENCE;
@@ -62,7 +60,9 @@ impl Api {
                 if stage.lock().over {
                     return;
                 }
-                thread::spawn(move || drop(serve(&connection, &stage)));
+                thread::spawn(move || {
+                    drop(model::serve(&connection, |body| message(body, &stage)));
+                });
             }
         });
         Self { address, stage }
@@ -154,28 +154,6 @@ impl Stage {
             (state.over || state.open.iter().any(|open| open == gate)).then_some(())
         });
     }
-}
-
-fn serve(connection: &TcpStream, stage: &Stage) -> io::Result<()> {
-    connection.set_nodelay(true)?;
-    let mut from = BufReader::new(connection.try_clone()?);
-    let mut to = connection.try_clone()?;
-    while let Some(request) = http::next(&mut from)? {
-        let body: Value = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
-        if request.path.contains("count_tokens") {
-            http::answer(&mut to, &json!({ "input_tokens": 10 }))?;
-        } else if request.path.contains("/v1/messages") {
-            let message = message(&body, stage);
-            if body["stream"].as_bool() == Some(true) {
-                http::stream(&mut to, &events(&message))?;
-                return connection.shutdown(std::net::Shutdown::Both);
-            }
-            http::answer(&mut to, &message)?;
-        } else {
-            http::answer(&mut to, &json!({}))?;
-        }
-    }
-    Ok(())
 }
 
 /// The model's answer to a request.

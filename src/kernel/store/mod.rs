@@ -97,31 +97,20 @@ impl Kernel {
         if !present {
             create(home, patience)?;
         }
-        let conn = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let place = clock::place();
-        Ok(Self {
-            home: home.clone(),
-            conn,
-            place,
-            patience,
-            known: Known::No,
-            segments: segment::LIMIT,
-        })
+        Self::at(home, patience, Known::No)
     }
 
     /// Makes the table from scratch, whatever the journals say (for `doctor --repair`).
     pub fn rebuild(home: &Home, patience: Duration) -> Result<Self, StateError> {
         create(home, patience)?;
+        Self::at(home, patience, Known::Yes)
+    }
+
+    /// The table that is there.
+    fn at(home: &Home, patience: Duration, known: Known) -> Result<Self, StateError> {
         let conn = connect(&home.table(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let place = clock::place();
-        Ok(Self {
-            home: home.clone(),
-            conn,
-            place,
-            patience,
-            known: Known::Yes,
-            segments: segment::LIMIT,
-        })
+        let (home, place, segments) = (home.clone(), clock::place(), segment::LIMIT);
+        Ok(Self { home, conn, place, patience, known, segments })
     }
 
     /// The same, with journals that go on in a new segment after so many kilobytes.

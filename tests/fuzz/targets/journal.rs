@@ -12,23 +12,6 @@ fuzz_target!(
     |bytes: &[u8]| { judge(bytes); }
 );
 
-const KINDS: &[What] = &[
-    What::Start,
-    What::Tool,
-    What::Claim,
-    What::Confirm,
-    What::Release,
-    What::Expire,
-    What::Clean,
-    What::Deny,
-    What::Override,
-    What::Drift,
-    What::Keep,
-    What::Fork,
-    What::Notice,
-    What::Exit,
-];
-
 fn judge(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         let mut replay = Replay::default();
@@ -52,7 +35,7 @@ fn judge(bytes: &[u8]) {
 fn made(bytes: &[u8]) -> (String, Vec<Entry>) {
     let (mut text, mut entries, mut prev) = (String::new(), Vec::new(), GENESIS.to_owned());
     for (index, part) in bytes.split(|byte| *byte == b'\n').take(64).enumerate() {
-        let kind = KINDS[usize::from(part.first().copied().unwrap_or(0)) % KINDS.len()];
+        let kind = What::ALL[usize::from(part.first().copied().unwrap_or(0)) % What::ALL.len()];
         let words = String::from_utf8_lossy(part).into_owned();
         let note = Note {
             target: Some(words.clone()),

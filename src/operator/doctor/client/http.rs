@@ -10,15 +10,15 @@ const LIMIT: usize = 64 * 1024 * 1024;
 
 /// A request as it came in.
 #[derive(Debug)]
-pub struct Request {
+pub(super) struct Request {
     /// What is asked for.
-    pub path: String,
+    pub(super) path: String,
     /// What was sent with it.
-    pub body: Vec<u8>,
+    pub(super) body: Vec<u8>,
 }
 
 /// Reads the next request of a connection; none when the client has hung up.
-pub fn next(from: &mut impl BufRead) -> io::Result<Option<Request>> {
+pub(super) fn next(from: &mut impl BufRead) -> io::Result<Option<Request>> {
     let mut line = String::new();
     if from.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -75,7 +75,7 @@ fn chunks(from: &mut impl BufRead) -> io::Result<Vec<u8>> {
 }
 
 /// Answers with JSON and keeps the connection.
-pub fn answer(to: &mut impl Write, body: &Value) -> io::Result<()> {
+pub(super) fn answer(to: &mut impl Write, body: &Value) -> io::Result<()> {
     let body = body.to_string();
     let length = body.len();
     write!(
@@ -86,7 +86,7 @@ pub fn answer(to: &mut impl Write, body: &Value) -> io::Result<()> {
 }
 
 /// Answers with a stream of events and ends the connection.
-pub fn stream(to: &mut impl Write, events: &[Value]) -> io::Result<()> {
+pub(super) fn stream(to: &mut impl Write, events: &[Value]) -> io::Result<()> {
     to.write_all(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
     )?;

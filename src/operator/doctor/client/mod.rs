@@ -4,7 +4,7 @@
 //! Nothing outside the temporary folder is written, and no host is asked.
 
 mod house;
-pub mod http;
+mod http;
 pub mod model;
 
 use std::fs::{self, File};

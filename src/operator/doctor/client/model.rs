@@ -77,7 +77,7 @@ impl Model {
                     return;
                 }
                 let play = Arc::clone(&shared);
-                thread::spawn(move || drop(serve(&connection, &play)));
+                thread::spawn(move || drop(serve(&connection, |body| play.answer(body))));
             }
         });
         Ok(Self { address, play })
@@ -104,7 +104,9 @@ impl Drop for Model {
     }
 }
 
-fn serve(connection: &TcpStream, play: &Play) -> io::Result<()> {
+/// Answers a connection: to each turn of a conversation what `answer` makes of it, streamed where
+/// that is asked for.
+pub fn serve(connection: &TcpStream, answer: impl Fn(&Value) -> Value) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let mut from = BufReader::new(connection.try_clone()?);
     let mut to = connection.try_clone()?;
@@ -113,7 +115,7 @@ fn serve(connection: &TcpStream, play: &Play) -> io::Result<()> {
         if request.path.contains("count_tokens") {
             http::answer(&mut to, &json!({ "input_tokens": 1 }))?;
         } else if request.path.contains("/v1/messages") {
-            let message = play.answer(&body);
+            let message = answer(&body);
             if body.get("stream") == Some(&Value::Bool(true)) {
                 http::stream(&mut to, &events(&message))?;
                 return connection.shutdown(Shutdown::Both);
@@ -194,8 +196,7 @@ fn text(content: Option<&Value>) -> String {
 }
 
 /// A message as the stream of events that carries it.
-#[must_use]
-pub fn events(message: &Value) -> Vec<Value> {
+fn events(message: &Value) -> Vec<Value> {
     let with = |value: &Value, changes: &[(&str, Value)]| {
         let mut fields = value.as_object().cloned().unwrap_or_default();
         fields.extend(changes.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
