@@ -120,11 +120,10 @@ fn untracked(
 
 /// A linked work tree that goes: its files, ignored ones too, and what only its reflog names.
 fn work_tree(root: &Root, reason: &Reason) -> Result<Vec<Kept>, TreeError> {
-    let own = seed::ignored_files(root, &root.path, &[], IGNORED, &|_| false)?;
-    let extra = Extra { ignored: own.files, ..Extra::default() };
-    let mut kept = vec![snapshot::before(root, reason, &extra, Bounds::default())?];
-    kept.extend(snapshot::unreached(root, reason)?.map(Kept::Ref));
-    kept.extend(own.too_many.map(|(bytes, files)| Kept::TooBig { bytes, files }));
+    let mut kept = untracked(root, Vec::new(), Look::default(), reason)?;
+    // Before what may be too much: that is the end of it.
+    let named = snapshot::unreached(root, reason)?.map(Kept::Ref);
+    kept.splice(1..1, named);
     Ok(kept)
 }
 

@@ -107,9 +107,16 @@ fn file(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError>
     Ok(effects)
 }
 
+/// The text of a command tool's call, if it has one.
+fn command_text(payload: &Payload<'_>) -> Result<Option<String>, PayloadError> {
+    if Tool::of(payload.tool()) != Tool::Command {
+        return Ok(None);
+    }
+    Ok(parse::<CommandInput>(payload.tool_input)?.and_then(|input| input.command))
+}
+
 fn command(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadError> {
-    let input = parse::<CommandInput>(payload.tool_input)?;
-    let Some(text) = input.and_then(|i| i.command) else {
+    let Some(text) = command_text(payload)? else {
         // Monitor may watch something that is no command; Bash never does.
         let is_bash = payload.tool() == "Bash";
         return if is_bash { Err(PayloadError::Missing("command")) } else { Ok(Vec::new()) };
@@ -120,11 +127,7 @@ fn command(payload: &Payload<'_>, disk: &Disk) -> Result<Vec<Effect>, PayloadErr
 /// Whether a command names one of our programs: its process may ask who it is.
 #[must_use]
 pub fn runs_ours(payload: &Payload<'_>) -> bool {
-    if Tool::of(payload.tool()) != Tool::Command {
-        return false;
-    }
-    let input = parse::<CommandInput>(payload.tool_input).ok().flatten();
-    input.and_then(|i| i.command).is_some_and(|text| {
+    command_text(payload).ok().flatten().is_some_and(|text| {
         text.split(|c: char| c.is_whitespace() || "/;&|()'\"".contains(c))
             .any(|word| applet::find(word).is_some())
     })
@@ -166,11 +169,7 @@ pub struct Step {
 /// What a call's command was read as, program by program.
 #[must_use]
 pub fn steps(payload: &Payload<'_>, disk: &Disk) -> Vec<Step> {
-    if Tool::of(payload.tool()) != Tool::Command {
-        return Vec::new();
-    }
-    let input = parse::<CommandInput>(payload.tool_input).ok().flatten();
-    let text = input.and_then(|i| i.command).filter(|text| text.len() <= COMMAND_LIMIT);
+    let text = command_text(payload).ok().flatten().filter(|text| text.len() <= COMMAND_LIMIT);
     text.map_or_else(Vec::new, |text| read(&text, &payload.cwd, disk, program::shown))
 }
 

@@ -162,11 +162,10 @@ fn only_in_reflog(git: &Git, root: &Root, head: &str) -> Result<Vec<String>, Tre
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let mut args = vec!["rev-list", "--no-walk=unsorted", "--ignore-missing"];
+    // `--no-walk` ignores what `--not` reaches, so the walk is done and only named ids are taken.
+    let mut args = vec!["rev-list", "--ignore-missing"];
     args.extend(&ids);
     args.extend(["--not", head, "--branches", "--remotes", "--tags"]);
-    // `--no-walk` ignores what `--not` reaches, so the walk is done and only named ids are taken.
-    args.retain(|a| *a != "--no-walk=unsorted");
     let found = git.text(&args)?;
     Ok(found.lines().filter(|l| ids.contains(l)).map(str::to_owned).collect())
 }
