@@ -29,12 +29,10 @@ const EXTENDED: u16 = 0x4000;
 /// Compares a file with its entry.
 #[must_use]
 pub fn compare(root: &Root, path: &AbsPath) -> Indexed {
-    same(root, path).map_or(
-        Indexed::Unknown,
-        |same| {
-            if same { Indexed::Same } else { Indexed::Unknown }
-        },
-    )
+    match same(root, path) {
+        Some(true) => Indexed::Same,
+        Some(false) | None => Indexed::Unknown,
+    }
 }
 
 fn same(root: &Root, path: &AbsPath) -> Option<bool> {
