@@ -9,6 +9,7 @@
     reason = "a benchmark runs processes and prints a table"
 )]
 
+mod installed;
 mod sample;
 
 use std::fs;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use installed::Installed;
 use octo::fence::ticket::{self, Run, Ticket};
 use octo::fence::{GitWrite, Level};
 use octo::kernel::home::Home;
@@ -192,8 +194,8 @@ fn row(stage: &Stage, name: &str, text: &str, pairs: usize, octo: &Path) {
 }
 
 fn main() {
-    let octo = std::env::var_os("OCTO_BENCH")
-        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_octo")), PathBuf::from);
+    let installed = Installed::new();
+    let octo = installed.path();
     println!(
         "| fastest tenth | without | with | added | ratio | median ratio |\n|---|---|---|---|---|---|"
     );

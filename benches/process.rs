@@ -9,6 +9,7 @@
     reason = "a benchmark runs processes and prints a table"
 )]
 
+mod installed;
 mod sample;
 
 use std::fs::{self, File};
@@ -17,6 +18,7 @@ use std::process::{Command, Stdio};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
+use installed::Installed;
 use octo::kernel::home::Home;
 use octo::kernel::store::{Kernel, Make, OPERATOR_PATIENCE};
 use octo::policy::lane::{AbsPath, Pid};
@@ -214,8 +216,8 @@ fn long_command() -> String {
 }
 
 fn main() {
-    let octo = std::env::var_os("OCTO_BENCH")
-        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_octo")), PathBuf::from);
+    let installed = Installed::new();
+    let octo = installed.path();
     println!("binary: {} KB\n", fs::metadata(&octo).unwrap().len() / 1000);
     for lanes in [0, 10_000] {
         let mut stage = Stage::new(&format!("{lanes}"));

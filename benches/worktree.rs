@@ -9,11 +9,15 @@
     reason = "a benchmark runs processes and prints a table"
 )]
 
+mod installed;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use installed::Installed;
 
 /// Files of the small and of the large repository.
 const SIZES: [usize; 2] = [100, 50_000];
@@ -186,8 +190,8 @@ fn keep(stage: &Stage, runs: usize) {
 }
 
 fn main() {
-    let octo = std::env::var_os("OCTO_BENCH")
-        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_octo")), PathBuf::from);
+    let installed = Installed::new();
+    let octo = installed.path();
     println!("| what | octo | beside | git | ratio |\n|---|---|---|---|---|");
     for files in SIZES {
         let runs = if files > 1_000 { 5 } else { 15 };
