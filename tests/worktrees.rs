@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::support::repo::Repo;
 use crate::support::yard::{Yard, reason};
 
 #[test]
@@ -37,6 +38,26 @@ fn a_newcomers_first_write_is_sent_to_a_tree_of_its_own() {
     assert!(home.stderr.contains("first"), "{home:?}");
     let list = place.octo(&place.repo.root, &["worktree", "list"]);
     assert!(list.stdout.contains("second") && list.stderr.contains("octo save second"), "{list:?}");
+}
+
+#[test]
+fn the_brain_stays_read_only_for_whoever_was_sent_away_while_anybody_lives_anywhere() {
+    let place = Yard::new();
+    let first = place.session("first");
+    first.holds(&place.repo.at("a.txt"), "first's\n");
+    let brain = place.machine.home.join(".claude");
+    fs::create_dir_all(&brain).unwrap();
+    let files = [("CLAUDE.md", "rules\n"), (".gitignore", "*\n!CLAUDE.md\n")];
+    let brain = Repo::make(&brain, &place.machine.home, &files);
+    let second = place.machine.session("second", &brain.root);
+    for rule in ["shared.fork", "shared.readonly", "shared.readonly"] {
+        let said = reason(&second.write(&brain.at("CLAUDE.md"), "mine\n"));
+        assert!(said.contains(rule) && said.contains("/.octorato/dim/second"), "{said}");
+    }
+    let bash = json!({ "command": "echo mine > CLAUDE.md" });
+    assert!(second.ask("Bash", &bash).denied());
+    first.end();
+    assert!(!second.write(&brain.at("CLAUDE.md"), "mine\n").denied());
 }
 
 #[test]

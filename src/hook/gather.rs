@@ -16,6 +16,7 @@ use crate::policy::facts::{
 };
 use crate::policy::lane::{AbsPath, Pid, Tick};
 use crate::policy::program::Site;
+use crate::policy::verdict::Holder;
 
 /// Facts, and what must be asked of git before they can be trusted.
 pub struct Gathered {
@@ -251,10 +252,13 @@ impl Gather<'_, '_, '_> {
             left.then_some(neighbour)
         };
         if let Some(tree) = forked {
-            return Ok(match others.iter().find_map(counts) {
-                Some(n) => Stand::Sent { tree, first: n.holder.clone() },
-                None => Stand::Resident,
-            });
+            let first = match others.iter().find_map(counts) {
+                None if self.is_brain(root) => {
+                    self.before_in_brain(session, mine.map_or(self.tx.now().tick, |m| m.since))?
+                }
+                other => other.map(|n| n.holder.clone()),
+            };
+            return Ok(first.map_or(Stand::Resident, |first| Stand::Sent { tree, first }));
         }
         if isolation == Isolation::Off || mine.is_some_and(|m| m.wrote) {
             return Ok(Stand::Resident);
@@ -274,14 +278,11 @@ impl Gather<'_, '_, '_> {
             }
         }
         let before = |row: &&PresenceRow| earlier.contains(&row.session);
-        let first = others.iter().filter(before).find_map(counts);
-        if first.is_none() && self.is_brain(root) {
-            return self.brain(session, since);
-        }
-        Ok(match first {
-            Some(n) => Stand::Newcomer { first: Some(n.holder.clone()) },
-            None => Stand::Resident,
-        })
+        let first = match others.iter().filter(before).find_map(counts) {
+            None if self.is_brain(root) => self.before_in_brain(session, since)?,
+            other => other.map(|n| n.holder.clone()),
+        };
+        Ok(first.map_or(Stand::Resident, |first| Stand::Newcomer { first: Some(first) }))
     }
 
     /// A tree that was made for this session.
@@ -302,7 +303,11 @@ impl Gather<'_, '_, '_> {
     }
 
     /// In the brain any live session that was there before counts, wherever it works.
-    fn brain(&mut self, session: &Pid, since: Tick) -> Result<Stand, StateError> {
+    fn before_in_brain(
+        &mut self,
+        session: &Pid,
+        since: Tick,
+    ) -> Result<Option<Holder>, StateError> {
         let mine = self.tx.process(session)?;
         let mine = mine.map_or((since, u64::MAX), |row| (row.started, row.turn));
         for row in self.tx.processes()? {
@@ -312,11 +317,10 @@ impl Gather<'_, '_, '_> {
                 && self.registry.session_lives(self.tx, &row.pid)?
             {
                 let age = self.tx.now().tick.since(row.started);
-                let holder = self.registry.holder(self.tx, &row.pid, age)?;
-                return Ok(Stand::Newcomer { first: Some(holder) });
+                return Ok(Some(self.registry.holder(self.tx, &row.pid, age)?));
             }
         }
-        Ok(Stand::Resident)
+        Ok(None)
     }
 
     // --- git's state -------------------------------------------------------------------------
